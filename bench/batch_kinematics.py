@@ -12,7 +12,9 @@ from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.kinematics.leg_batch import forward_over_arrays, inverse_over_arrays
 from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG, LegJoints, hip_to_base, leg_forward, solve_leg
 
-BATCH_LEGS, SINGLE_LEGS = 200_000, 2000  # per measurement
+# per measurement
+BATCH_LEGS = 200_000
+SINGLE_LEGS = 2000
 REPEATS = 21  # interleaved, each short enough to run undisturbed on a busy machine
 
 
@@ -24,7 +26,8 @@ def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str,
     joints = np.random.default_rng(0).uniform(limits[:, :1], limits[:, 1:], (3, BATCH_LEGS))
     angles = joints[0], joints[1], joints[2]
     rows: list[LegJoints] = list(zip(*(axis[:SINGLE_LEGS].tolist() for axis in angles), strict=True))
-    feet, single_feet = forward_over_arrays(leg, angles), [hip_to_base(leg, leg_forward(leg, row)[1]) for row in rows]
+    feet = forward_over_arrays(leg, angles)
+    single_feet = [hip_to_base(leg, leg_forward(leg, row)[1]) for row in rows]
     inverse = _compared(
         lambda: inverse_over_arrays(leg, feet), lambda: [solve_leg(leg, foot, BENT_LEG) for foot in single_feet]
     )

@@ -117,7 +117,9 @@ def loops(bus: Bus, settings: ServoSettings) -> dict[str, Any]:
     bus.write_goals(goals, 0.0)
     bus.torque(settings.ids, True)
     spans: list[float] = []
-    begin, cpu, lost = time.monotonic(), time.thread_time(), bus.counters.timeouts
+    begin = time.monotonic()
+    cpu = time.thread_time()
+    lost = bus.counters.timeouts
     while len(spans) < MIN_LOOPS or time.monotonic() < begin + MEASURED_TIME_S:
         start = time.monotonic()
         bus.write_goals(goals, 0.02)

@@ -65,7 +65,9 @@ class ReplayWire:
     """A serial port that advances the time by the duration of its bytes."""
 
     def __init__(self, baud: int, device: EmulatedDevice, time: ReplayTime) -> None:
-        self.baud, self._device, self._time = baud, device, time
+        self.baud = baud
+        self._device = device
+        self._time = time
         self._received = b""
 
     def write(self, data: bytes) -> None:
@@ -77,7 +79,8 @@ class ReplayWire:
 
     def read(self, count: int, deadline: float) -> bytes:
         """Returns at most `count` received bytes."""
-        data, self._received = self._received[:count], self._received[count:]
+        data = self._received[:count]
+        self._received = self._received[count:]
         return data
 
     def clear(self) -> None:

@@ -134,7 +134,9 @@ class BrowserPage:
     """A page in the browser."""
 
     def __init__(self, browser: Browser, target: str, session: str) -> None:
-        self.browser, self.target, self.session = browser, target, session
+        self.browser = browser
+        self.target = target
+        self.session = session
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Sends a command of the protocol to this page and returns its result. Raises BrowserError."""

@@ -19,13 +19,15 @@ COMMANDED_SHARE = 0.98  # of the top speed: the walk slows down for moments at t
 
 def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]:
     """`footholds`: the top speed along each axis, what is achieved of it in physics, and what other footholds allow."""
-    robot, found = robot_file.robot, {}
+    robot = robot_file.robot
+    found = {}
     capabilities = Capabilities.of(robot)
     for name, axis in AXES.items():
         progress(f"footholds: {name}")
         tops = {gait: capabilities.fastest(axis, [gait]) for gait in capabilities.gaits}
         fastest = max(tops, key=lambda gait: math.dist(tops[gait], ZERO))
-        own, achieved = math.dist(tops[fastest], ZERO), walked_speed(robot_file, fastest, tops[fastest])
+        own = math.dist(tops[fastest], ZERO)
+        achieved = walked_speed(robot_file, fastest, tops[fastest])
         gaits = capabilities.gaits.values()
         moved = fastest_stride(robot, gaits, axis)
         free = fastest_stride(robot, gaits, axis, moved)

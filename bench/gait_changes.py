@@ -79,8 +79,11 @@ class _SteadyWalk:
     """Walks a robot with one command and collects the figures."""
 
     def __init__(self, lockstep: Lockstep, command: Twist, found: GaitChanges, cycle: int, radius: float) -> None:
-        self._lockstep, self._command, self._found = lockstep, command, found
-        self._cycle, self._radius = cycle, radius  # [ticks], [m]
+        self._lockstep = lockstep
+        self._command = command
+        self._found = found
+        self._cycle = cycle  # [ticks]
+        self._radius = radius  # [m]
         self._poses: list[Pose] = []
         lockstep.reach(command)
         self.steadily(STEADY_CYCLES * cycle * CONTROL_PERIOD_S)
@@ -91,7 +94,8 @@ class _SteadyWalk:
 
     def change(self, name: str) -> None:
         """Requests a gait and walks until two cycles after the time limit for the change."""
-        found, planner = self._found, self._lockstep.planner
+        found = self._found
+        planner = self._lockstep.planner
         planner.change_gait(name)
         found.count += 1
         taken = math.inf

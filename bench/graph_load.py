@@ -18,10 +18,14 @@ from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.ros.transport.loopback import TRANSPORT, private_domain
 
 TURNS = 5  # measurements of each graph
-LATENCY_WINDOW_S, CPU_WINDOW_S = 3.0, 4.0  # measured in one turn
+# measured in one turn
+LATENCY_WINDOW_S = 3.0
+CPU_WINDOW_S = 4.0
 SETTLE_S = 1.0  # before each measurement
 READY_S = 40.0  # time limit for all processes to start and the robot to walk
-REAL, BARE = "/bench_real", "/bench_bare"  # namespaces of the graph and of the relays
+# namespaces of the graph and of the relays
+REAL = "/bench_real"
+BARE = "/bench_bare"
 COUNTERPARTS = {  # role of the relay in place of each node
     "gait_planner": "source",
     "inverse_kinematics": "converter",
@@ -44,7 +48,8 @@ def measure(robot_file: RobotFile, progress: ProgressReport, turns: int = TURNS)
 
 def _latency(robot_file: RobotFile, progress: ProgressReport, turns: int) -> dict[str, object]:
     """Latency from the start of the planner's tick to the subscriber of joint_targets."""
-    robot, path = robot_file.robot, str(robot_file.path)
+    robot = robot_file.robot
+    path = str(robot_file.path)
     real = (
         relay("timed_planner", REAL, robot=path, enable_stamped_cmd_vel=False),
         node_graph.NodeSpec("inverse_kinematics", parameters={"robot": path}, namespace=REAL),

@@ -31,7 +31,8 @@ from hexapod_control.ros.transport.loopback import private_domain
 COUNTS = (1, 2, 4)
 RATES_HZ = (50.0, 10.0)  # of planner and driver
 RATED = ("gait_planner", "servo_driver")  # nodes with a control rate
-WINDOW_S, SETTLE_S = 8.0, 1.5
+WINDOW_S = 8.0
+SETTLE_S = 1.5
 MAX_BUSY_SHARE = 0.8  # CPU load of all cores up to which a core counts as free
 FigureRow = dict[str, Any]  # figures by name
 
@@ -55,7 +56,8 @@ def until_free(rates: Sequence[float], series: Callable[[float], Sequence[Figure
     for rate in rates:
         measured = series(rate)
         free = all(row["cores_free"] for row in measured)
-        rows, growth = [*rows, *measured], [*growth, {**_growth(measured), "cores_free": free}]
+        rows = [*rows, *measured]
+        growth = [*growth, {**_growth(measured), "cores_free": free}]
         if free:
             return {"rows": rows, "growth": growth}
     note = "no core was always free, for the robots or for others: part of the growth comes from that"
@@ -66,7 +68,8 @@ def _growth(rows: Sequence[FigureRow]) -> FigureRow:
     """Growth from the first row to the last; CPU time is per joint target, as a busy computer publishes fewer."""
     if len(rows) < 2:
         return {}
-    first, last = rows[0], rows[-1]
+    first = rows[0]
+    last = rows[-1]
     return {
         "robots": last["robots"],
         "rate_hz": last["rate_hz"],
@@ -99,7 +102,8 @@ def _measured(receiver: TopicReceiver, sides: Sequence[ReceiverSide], groups: Se
     """Measures robots that walk already."""
     for side in sides:
         side.ages = []
-    before, busy = _cpu(groups), _busy()
+    before = _cpu(groups)
+    busy = _busy()
     _spin(receiver, sides, WINDOW_S)
     each = [100.0 * (a - b) / WINDOW_S for a, b in zip(_cpu(groups), before, strict=True)]
     share = (_busy() - busy) / (WINDOW_S * len(os.sched_getaffinity(0)))

@@ -60,7 +60,8 @@ def feet_message() -> Any:
 def fill(message: Any, numbers: list[float]) -> None:
     """Writes numbers into all used fields of foot targets."""
     for k, (transform, twist, wrench) in enumerate(zip(message.transforms, message.twist, message.wrench, strict=True)):
-        place, speed = transform.translation, twist.linear
+        place = transform.translation
+        speed = twist.linear
         place.x, place.y, place.z = numbers[3 * k : 3 * k + 3]
         speed.x, speed.y, speed.z = numbers[3 * k : 3 * k + 3]
         wrench.force.z = numbers[k]

@@ -89,7 +89,9 @@ class OdometryDrift:
 
 def random_drive(seed: int, seconds: float = 60.0) -> DriveScript:
     """Returns a drive of `seconds` [s] with standard twists in random order and of random duration."""
-    rng, legs, left = random.Random(seed), [], seconds
+    rng = random.Random(seed)
+    legs = []
+    left = seconds
     twists = [twist for twist, _ in MIXED[:-1]]
     while left > 0.0:
         time = min(left, rng.choice((2.0, 3.0, 5.0, 8.0)))
@@ -103,7 +105,8 @@ class SimulatedOdometry:
 
     def __init__(self, robot: Robot, mode: str, seed: int) -> None:
         """`seed` determines the errors of the IMU."""
-        self._robot, self._mode = robot, mode
+        self._robot = robot
+        self._mode = mode
         self._min_load = MIN_LOAD_SHARE * robot.mass * GRAVITY
         self._noise = ImuNoise(seed)
         self.odometry = Odometry(robot)
@@ -123,10 +126,15 @@ class _PathComparison:
     """Odometry of one mode against ground truth along one drive."""
 
     def __init__(self, robot: Robot, mode: str, seed: int, start: Pose) -> None:
-        self._whole, self._window = SimulatedOdometry(robot, mode, seed), SimulatedOdometry(robot, mode, seed)
+        self._whole = SimulatedOdometry(robot, mode, seed)
+        self._window = SimulatedOdometry(robot, mode, seed)
         self._reach = sum(math.hypot(*leg.foothold) for leg in robot.legs) / len(robot.legs)
-        self._start = self._last = self._origin = start
-        self._distance = self._position = self._heading = 0.0
+        self._start = start
+        self._last = start
+        self._origin = start
+        self._distance = 0.0
+        self._position = 0.0
+        self._heading = 0.0
         self._ticks = 0
         self._windows: list[float] = []
 
@@ -134,7 +142,8 @@ class _PathComparison:
         """Compares the poses after a tick."""
         for watched in (self._whole, self._window):
             watched.update(simulation, planned)
-        now, last = planar_pose(simulation), self._last
+        now = planar_pose(simulation)
+        last = self._last
         self._distance += math.hypot(now.x - last.x, now.y - last.y) + self._reach * abs(wrap(now.yaw - last.yaw))
         self._last = now
         error = _error(self._whole.odometry.pose, self._start.inverse() @ now)

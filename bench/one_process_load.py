@@ -38,7 +38,8 @@ CASES: Mapping[str, Mapping[str, object]] = {
     "simulation": {"web": False},
     "simulation_page_bus": {"web": True, "web_port": 0, "bus": "feetech_st"},
 }
-SEPARATE, ONE = "/bench_separate", "/bench_one"
+SEPARATE = "/bench_separate"
+ONE = "/bench_one"
 WALK = Twist(0.1, 0.0, 0.0)
 WATCHED = {
     "foot_targets": MultiDOFJointState,

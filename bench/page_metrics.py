@@ -122,7 +122,8 @@ def _phone(page: BrowserPage) -> dict[str, object]:
     """Frames of the 3D view of a turning robot, and memory after minutes of walking; a history has three minutes."""
     page.resize(390, 844, touch=True)
     frames = _frames(page, "scene")
-    heap, walked = {}, 0
+    heap = {}
+    walked = 0
     for minutes in HEAP_MINUTES:
         page.js(WALKED % minutes)
         page.call("HeapProfiler.collectGarbage")
@@ -162,7 +163,8 @@ async def _spectators(url: str, pid: int) -> dict[str, object]:
 
 async def _share(pid: int) -> float:
     """CPU load of a process, as a share of one core."""
-    before, start = cpu_seconds(pid), time.monotonic()
+    before = cpu_seconds(pid)
+    start = time.monotonic()
     await asyncio.sleep(WINDOW_S)
     return (cpu_seconds(pid) - before) / (time.monotonic() - start)
 

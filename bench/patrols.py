@@ -37,7 +37,9 @@ from hexapod_control.sim.lidar import Lidar
 from hexapod_control.sim.world_settings import WorldSettings
 
 COMMAND_TICKS = 3  # ticks between two commands
-MAX_DISTANCE_M, MAX_HEADING_RAD = 0.1, math.radians(10.0)  # by ground truth, for a goal that counts as reached
+# by ground truth, for a goal that counts as reached
+MAX_DISTANCE_M = 0.1
+MAX_HEADING_RAD = math.radians(10.0)
 MAX_PATROL_S = 1200.0
 
 
@@ -101,17 +103,20 @@ def patrol(
     watch: Callable[[Pose, Pose, Array], None] | None = None,
 ) -> Patrol:
     """Walks a standing robot along waypoints; `watch` is called with odometry, truth and obstacles at every command."""
-    sensors, collisions = PatrolSensors(lockstep, seed), CollisionCounter()
+    sensors = PatrolSensors(lockstep, seed)
+    collisions = CollisionCounter()
     arrivals: list[PatrolArrival] = []
     start = lockstep.simulation.time
-    command, ticks = PursuitCommand(ZERO, PursuitPhase.HELD, 0, math.inf), 0
+    command = PursuitCommand(ZERO, PursuitPhase.HELD, 0, math.inf)
+    ticks = 0
     while command.phase not in (PursuitPhase.DONE, PursuitPhase.STUCK) and ticks * CONTROL_PERIOD_S < MAX_PATROL_S:
         plan = lockstep.tick(collisions.update)
         sensors.update(lockstep, plan.support.tolist())
         ticks += 1
         if ticks % COMMAND_TICKS:
             continue
-        truth, time = planar_pose(lockstep.simulation), lockstep.simulation.time - start
+        truth = planar_pose(lockstep.simulation)
+        time = lockstep.simulation.time - start
         command = pursuit.step(
             sensors.pose, lockstep.planner.view.maxima(), sensors.obstacles, COMMAND_TICKS * CONTROL_PERIOD_S
         )

@@ -26,7 +26,9 @@ TICK_S = 0.02
 TWIST = Twist(0.08, 0.0, 0.2)  # an arc; the slower gaits scale it
 SETTLING_TIME_S = 3.0  # after which the acceleration is over
 REPEATS = 41  # batches, Python and C alternately, each short enough to run undisturbed on a busy computer
-PYTHON_TICKS, C_TICKS = 50, 5000  # per batch
+# per batch
+PYTHON_TICKS = 50
+C_TICKS = 5000
 
 
 def standing_planner(robot: Robot, gait: str) -> Planner:

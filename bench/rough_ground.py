@@ -58,7 +58,8 @@ def _blocks(height: float, between_targets: str = "hold") -> WorldSettings:
     return WorldSettings(world="blocks", block_height=height, between_targets=between_targets)
 
 
-LOW_LIFT_M, HIGH_LIFT_M = 0.037, 0.046
+LOW_LIFT_M = 0.037
+HIGH_LIFT_M = 0.046
 SIX_SEEDS = (1, 2, 3, 4, 5, 6)
 SLOPE = WorldSettings(world="slope", slope_deg=15.0)
 GROUNDS = (
@@ -112,7 +113,8 @@ def standing_on(robot: Robot, text: str, ground: RoughGround, seed: int = 1) -> 
 
 def walk(run: SensingLockstep, speed: float = SPEED_M_S, end: float = FIELD_END_M) -> RoughWalk:
     """Walks a standing robot straight ahead until x = `end` [m] or the time is over. Returns the figures."""
-    simulation, found = run.simulation, RoughWalk()
+    simulation = run.simulation
+    found = RoughWalk()
     settings = simulation.world.settings
     sloped = settings.world == "slope"
     rise = math.cos(math.radians(settings.slope_deg)) if sloped else 1.0
@@ -169,7 +171,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except RobotFileError as error:
         print(error, file=sys.stderr)
         return 2
-    text, good = urdf(robot_file), True
+    text = urdf(robot_file)
+    good = True
     lifts = f"{1e3 * LOW_LIFT_M:g} or {1e3 * HIGH_LIFT_M:g} mm high"
     print(f"{robot_file.robot.name}: {SPEED_M_S:g} m/s, steps {lifts} in {SWING_TIME_S:g} s\n{HEAD}")
     for ground in [each for each in GROUNDS if each.name.startswith(chosen.ground)]:

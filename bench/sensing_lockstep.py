@@ -42,14 +42,16 @@ class SensingLockstep(Lockstep):
 
     def sense(self) -> None:
         """Passes one sample of every sensor to the planner."""
-        senses, reading = self.planner.sensors, self.simulation.reading()
+        senses = self.planner.sensors
+        reading = self.simulation.reading()
         forces = self.foot_forces(reading)
         if forces is not None:
             senses.contacts.take(forces.tolist())
         turning, acceleration = self._noise.step(CONTROL_PERIOD_S)
         roll, pitch = tilt(self.simulation)
         wrong_roll, wrong_pitch, _ = turning / RATE_NOISE_RAD_S * TILT_NOISE_RAD
-        rates, accelerations = reading.angular_velocity + turning, reading.acceleration + acceleration
+        rates = reading.angular_velocity + turning
+        accelerations = reading.acceleration + acceleration
         senses.imu.take_reading((roll + wrong_roll, pitch + wrong_pitch), rates.tolist(), accelerations.tolist())
         senses.joints.take(reading.joints.ravel().tolist())
 
@@ -68,10 +70,8 @@ class ServoSensingLockstep(SensingLockstep):
 
     def foot_forces(self, reading: SimulationReading) -> Array | None:
         """Returns contact forces estimated from the loads of the servos, with their resolution."""
-        joints, speeds = (
-            _quantised(reading.joints, POSITION_UNIT_RAD),
-            _quantised(reading.joint_velocity, SPEED_UNIT_RAD_S),
-        )
+        joints = _quantised(reading.joints, POSITION_UNIT_RAD)
+        speeds = _quantised(reading.joint_velocity, SPEED_UNIT_RAD_S)
         torques = _quantised(reading.joint_torque, LOAD_UNIT_SHARE * self.simulation.world.stall_torque)
         return self.loads.update(joints, speeds, torques, np.full_like(joints, reading.time))
 

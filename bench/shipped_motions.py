@@ -99,7 +99,8 @@ class MotionFigures:
         return tuple(name for name, kept in verdicts.items() if not kept)
 
 
-MOTION, POSTURE = MotionLimits(), MotionLimits(effort=0.8)
+MOTION = MotionLimits()
+POSTURE = MotionLimits(effort=0.8)
 
 
 def limits(motion: Choreography) -> MotionLimits:
@@ -113,7 +114,8 @@ class _MotionObserver:
     def __init__(self, run: MotionRun) -> None:
         self.recorder = QualityRecorder(run.simulation)
         self.contacts: dict[tuple[str, str], None] = {}
-        self.tilt = self.tilt_error = 0.0
+        self.tilt = 0.0
+        self.tilt_error = 0.0
         self.efforts: list[Array] = []
         self._run = run
         self._plan: TickPlan | None = None
@@ -230,7 +232,8 @@ def _legend() -> str:
 
 def table(robot_file: RobotFile) -> bool:
     """Prints the figures of one robot. Returns True if every limit is kept. Raises MotionError, MotionFileError."""
-    robot, text = robot_file.robot, urdf(robot_file)
+    robot = robot_file.robot
+    text = urdf(robot_file)
     print(f"{robot.name}: motions in lock step with the physics, flat, friction 0.8, 50 Hz\n{HEAD}")
     kept = True
     for motion in motions(robot):

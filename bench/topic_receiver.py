@@ -70,7 +70,8 @@ class TopicReceiver(ClientNode):
     """Context manager: one node that receives from several graphs."""
 
     def __init__(self, robot: Robot) -> None:
-        self._robot, self._start = robot, np.array(standing_joints(robot))
+        self._robot = robot
+        self._start = np.array(standing_joints(robot))
         super().__init__("receiver")
         self._sides: dict[str, ReceiverSide] = {}
         self._sent = 0.0

@@ -99,7 +99,8 @@ class QualityRecorder:
         """Samples the state after one physics step."""
         data, world = simulation.data, simulation.world
         feet = data.xpos[world.feet] - data.xpos[world.base]
-        torque, saturated = data.actuator_force.copy(), int(np.count_nonzero(simulation.saturated))
+        torque = data.actuator_force.copy()
+        saturated = int(np.count_nonzero(simulation.saturated))
         rotation = data.xmat[world.base].copy()
         self._states.append((rotation, data.qvel.copy(), float(data.qpos[2]), feet, torque, saturated))
         contact = data.contact
@@ -136,9 +137,11 @@ class QualityRecorder:
 
     def finish(self, commanded: Twist, unreachable: int = 0) -> WalkQuality:
         """Returns the figures between the first and the last mark."""
-        world, count = self._simulation.world, len(self._states)
+        world = self._simulation.world
+        count = len(self._states)
         rotation, speed, height, feet, force, saturated = map(np.array, zip(*self._states, strict=True))
-        rotation, torque = rotation.reshape(-1, 3, 3), force[:, world.actuator]
+        rotation = rotation.reshape(-1, 3, 3)
+        torque = force[:, world.actuator]
         velocity = (speed[:, None, :3] @ rotation)[:, 0, :2]
         roll = np.arctan2(rotation[:, 2, 1], rotation[:, 2, 2])
         pitch = np.arcsin(np.clip(rotation[:, 2, 0], -1.0, 1.0))

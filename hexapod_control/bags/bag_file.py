@@ -68,7 +68,8 @@ class BagWriter:
 
     def __init__(self, writer: Writer, offset: int) -> None:
         """`offset` [ns] converts the times of messages to times since the epoch."""
-        self._writer, self._offset = writer, offset
+        self._writer = writer
+        self._offset = offset
         self._connections: dict[str, Any] = {}  # by topic
         self.count = 0  # of written messages
 

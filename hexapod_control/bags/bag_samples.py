@@ -91,4 +91,5 @@ def samples(bag: Bag, period: float) -> Iterator[tuple[float, Sample]]:
             due += round(1e9 * period)
         newest[topic] = data
         if not started and wanted[topic] == "joint_states":
-            started, due = True, at
+            started = True
+            due = at

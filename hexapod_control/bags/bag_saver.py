@@ -25,7 +25,8 @@ class BagSaver:
 
         `finished(good, text)` is called in `poll`, and at once for a bag that cannot be started.
         """
-        self._namespace, self._finished = namespace, finished
+        self._namespace = namespace
+        self._finished = finished
         self._thread: threading.Thread | None = None
         self._result: tuple[bool, str] | None = None
 
@@ -44,7 +45,8 @@ class BagSaver:
             text = f"no message has arrived below {self._namespace} yet: nothing to write"
             self._finished(False, text)
             return False, text
-        topics, offset = tuple(channels), time.time_ns() - time.monotonic_ns()
+        topics = tuple(channels)
+        offset = time.time_ns() - time.monotonic_ns()
         text = f"{path}: {ring.seconds:.0f} s with {len(messages)} messages ({reason})"
 
         def work() -> None:
@@ -62,7 +64,9 @@ class BagSaver:
         """Reports a bag that is complete; call it regularly."""
         if self._result is not None and self._thread is not None:
             self._thread.join()
-            result, self._thread, self._result = self._result, None, None
+            result = self._result
+            self._thread = None
+            self._result = None
             self._finished(*result)
 
     def wait(self, seconds: float) -> None:

@@ -25,7 +25,9 @@ class LongRecording:
         self, path: Path, channels: Mapping[str, BagChannel], first: Sequence[RecordedMessage], max_bytes: int
     ) -> None:
         """`channels` by topic may grow; `first` are messages from before the start, such as latched ones."""
-        self.path, self._channels, self._max_bytes = path, channels, max_bytes
+        self.path = path
+        self._channels = channels
+        self._max_bytes = max_bytes
         self.since = time.monotonic()  # [s] steady time
         self.size = 0  # [B] on the disk
         self.reason = ""  # why it has ended by itself
@@ -63,7 +65,8 @@ class LongRecording:
             with bag_file.writing(self.path, self._offset) as out:
                 self._write(out)
         except Exception as error:  # a thread has no caller: every failure becomes a message
-            self.reason, self.failed = str(error), True
+            self.reason = str(error)
+            self.failed = True
 
     def _write(self, out: BagWriter) -> None:
         due = 0.0

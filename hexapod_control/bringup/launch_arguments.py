@@ -26,7 +26,10 @@ from hexapod_control.servos.settings.servo_section import WIRED, servo_settings
 from hexapod_control.sim.world_settings import WorldSettings
 from hexapod_control.web.page_address import PORT
 
-TEXT, NUMBER, INTEGER, TRUTH = "text", "number", "whole number", "truth"
+TEXT = "text"
+NUMBER = "number"
+INTEGER = "whole number"
+TRUTH = "truth"
 ParameterValue = str | float | int | bool
 
 

@@ -43,7 +43,8 @@ class LaunchedGraph:
 
     def __init__(self, specs: Sequence[node_graph.NodeSpec]) -> None:
         self._specs = {spec.executable: spec for spec in specs}
-        self._plan, self._graph = restart_plan.RestartPlan(), new_graph()
+        self._plan = restart_plan.RestartPlan()
+        self._graph = new_graph()
         atexit.register(remove_state, self._graph)
         self._nodes: dict[str, Node] = {}
         self._killed: set[str] = set()  # nodes that were killed to be restarted with another one
@@ -84,7 +85,8 @@ class LaunchedGraph:
         """Restarts a node. Raises RuntimeError, which ends the launch, if it may not be restarted."""
         if code == 0 and executable in restart_plan.GUI_PROGRAMS:
             return [Shutdown(reason=f"the window of {executable} was closed")]
-        rule, delay = restart_plan.rule(executable), self._plan.delay(executable, code, time.monotonic())
+        rule = restart_plan.rule(executable)
+        delay = self._plan.delay(executable, code, time.monotonic())
         if rule is None or delay is None:
             raise RuntimeError(restart_plan.final_report(executable, code, self._plan.crashes(executable)))
         actions: list[Action] = [LogInfo(msg=restart_plan.report(executable, code, delay))]

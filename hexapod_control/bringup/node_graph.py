@@ -22,7 +22,9 @@ from hexapod_control.config.shipped_files import share
 from hexapod_control.servos.settings.io_section import has_imu
 
 PACKAGE = "hexapod_control"
-STANDARD_FRAMES, OWN_FRAMES = "robot_state_publisher", "link_frames"  # nodes for the frames of the links; one runs
+# nodes for the frames of the links; one runs
+STANDARD_FRAMES = "robot_state_publisher"
+OWN_FRAMES = "link_frames"
 
 
 @dataclass(frozen=True, slots=True)

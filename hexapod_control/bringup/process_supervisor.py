@@ -205,7 +205,8 @@ class Supervisor:
         """
         now = time.monotonic()
         for spec in self._specs:
-            name, due = spec.executable, self._due.get(spec.executable)
+            name = spec.executable
+            due = self._due.get(spec.executable)
             if due is None and (code := self._processes[name].poll()) is not None:
                 if now - self._ended.setdefault(name, now) >= restart_plan.grace_period(code):
                     self._plan_restart(name, code, now)
@@ -216,7 +217,8 @@ class Supervisor:
                 self._read(name)
 
     def _plan_restart(self, name: str, code: int, now: float) -> None:
-        rule, delay = restart_plan.rule(name), self._plan.delay(name, code, now)
+        rule = restart_plan.rule(name)
+        delay = self._plan.delay(name, code, now)
         if rule is None or delay is None:
             raise NodeExitError(name, code, self._plan.crashes(name))
         self._show(f"hexapod: {restart_plan.report(name, code, delay)}")

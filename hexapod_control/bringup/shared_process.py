@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from hexapod_control.bringup.launch_arguments import ARGUMENTS, GraphError
 from hexapod_control.bringup.node_graph import PACKAGE, WALKING, NodeSpec
 
-ROBOT, SIMULATION = "robot_process", "sim_process"
+ROBOT = "robot_process"
+SIMULATION = "sim_process"
 EXECUTABLES = (ROBOT, SIMULATION)
 MODULE = f"{PACKAGE}.cli.robot.one_process"
 MAX_MEMORY_GB = 4.0  # of a computer on which the launch files start one process

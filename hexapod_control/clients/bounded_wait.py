@@ -50,7 +50,9 @@ class BoundedWait:
 
     def __init__(self, robot: RobotClient, stop: StopSignal, check: Callable[[], None] = lambda: None) -> None:
         """`check` is called after every spin and may raise, e.g. because a node has died."""
-        self._robot, self._stop, self._check = robot, stop, check
+        self._robot = robot
+        self._stop = stop
+        self._check = check
 
     def spin(self, seconds: float = POLL_S) -> None:
         """Receives messages and sends the command for a time [s]."""

@@ -35,8 +35,12 @@ DIRECTIONS = {  # key: forward, left, counter-clockwise; Shift strafes instead o
 SPEEDS = {"q": 1.1, "z": 1 / 1.1}
 MIN_SPEED_SHARE = 0.05  # of the maximum speed
 REQUESTS = {"t": "stand", "g": "sit", " ": "stop"}
-SHIFT_M, TILT_RAD = 0.005, 0.03  # per key press
-MAX_SHIFT_M, MAX_TILT_RAD = 0.06, 0.3  # the planner clamps further to the reach of the legs
+# per key press
+SHIFT_M = 0.005
+TILT_RAD = 0.03
+# the planner clamps further to the reach of the legs
+MAX_SHIFT_M = 0.06
+MAX_TILT_RAD = 0.3
 POSES = {  # key: coordinate of the body pose and its change
     "r": ("z", SHIFT_M),
     "f": ("z", -SHIFT_M),

@@ -17,7 +17,8 @@ class KeyboardPilot:
     """Drives a robot client by the keys typed into a terminal; `step` is called periodically."""
 
     def __init__(self, robot: RobotClient, terminal: Terminal) -> None:
-        self._robot, self._terminal = robot, terminal
+        self._robot = robot
+        self._terminal = terminal
         self._keyboard = KeyboardMap()
         self._responses: list[tuple[str, Future]] = []  # by service
 

@@ -36,7 +36,10 @@ class MotionProgress:
             if self.begun and state.phase != REHEARSE:
                 self.over, self.failure = True, f"{self.name} was ended"
             return
-        self.begun, self._other, self.name, self.phase = True, "", state.name, state.phase
+        self.begun = True
+        self._other = ""
+        self.name = state.name
+        self.phase = state.phase
         self.percent = state.percent
         if state.ended:
             self.over = True

@@ -26,7 +26,8 @@ from hexapod_control.ros.qos import EVENTS
 
 READY_S = 20.0  # time limit for all topics and services to be available
 REST_TIME_S = 0.5  # without a change of odom, until the robot counts as at rest
-MAX_SPEED, MAX_YAW_RATE = 0.08, 0.4  # [m/s], [rad/s] of a drive
+MAX_SPEED = 0.08  # [m/s]
+MAX_YAW_RATE = 0.4  # [rad/s] of a drive
 SPEED_SHARE = 0.6  # largest share of the maximum speed of the robot
 REST_TOLERANCE = 1e-4  # [m, rad] change of odom that still counts as rest
 
@@ -73,7 +74,8 @@ class OdometrySurvey:
     """Drives one robot and measures its odometry. The methods raise RobotError and EndRequested."""
 
     def __init__(self, robot: SurveyClient, stop: StopSignal) -> None:
-        self._robot, self._wait = robot, BoundedWait(robot, stop)
+        self._robot = robot
+        self._wait = BoundedWait(robot, stop)
 
     def stand(self) -> None:
         """Waits for the robot and stands it up."""
@@ -115,14 +117,17 @@ class OdometrySurvey:
 
     def _come_to_rest(self) -> None:
         """Waits until all feet are on the ground and odom no longer changes."""
-        robot, since, last = self._robot, time.monotonic(), self._robot.pose
+        robot = self._robot
+        since = time.monotonic()
+        last = self._robot.pose
 
         def at_rest() -> bool:
             nonlocal since, last
             assert robot.pose is not None and last is not None
             moved = max(abs(a - b) for a, b in zip(robot.pose, last, strict=True))
             if robot.state != "standing" or moved > REST_TOLERANCE:
-                since, last = time.monotonic(), robot.pose
+                since = time.monotonic()
+                last = robot.pose
             return time.monotonic() - since >= REST_TIME_S
 
         self._wait.until_robot(at_rest, POSTURE_S, "come to rest")

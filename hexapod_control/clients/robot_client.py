@@ -56,7 +56,9 @@ class RobotClient(ClientNode):
         self.maxima = ZERO  # velocity_limits
         self.source = ""  # command_source: the source that drives
         self._graphs: dict[str, float] = {}  # [s] steady time of the last announcement of each planner
-        self._last_sent = self._last_driven = -math.inf  # [s] steady time
+        # [s] steady time
+        self._last_sent = -math.inf
+        self._last_driven = -math.inf
         self._stamped = options.stamped
         node = self._node
         kind = TwistStamped if options.stamped else TwistMessage
@@ -198,6 +200,8 @@ class SimulationClient(RobotClient):
 
 def sample(message: Odometry) -> TrajectorySample:
     """Time, planar pose and height of an odometry message."""
-    stamp, place, turn = message.header.stamp, message.pose.pose.position, message.pose.pose.orientation
+    stamp = message.header.stamp
+    place = message.pose.pose.position
+    turn = message.pose.pose.orientation
     yaw = quaternion_angles(turn.x, turn.y, turn.z, turn.w)[2]
     return TrajectorySample(stamp.sec + 1e-9 * stamp.nanosec, Pose(place.x, place.y, yaw), place.z)

@@ -23,7 +23,8 @@ class Terminal:
     """
 
     def __init__(self, keys: TextIO = sys.stdin, screen: TextIO = sys.stderr) -> None:
-        self._keys, self._screen = keys.fileno(), screen
+        self._keys = keys.fileno()
+        self._screen = screen
         self._settings: list[Any] | None = None  # Any: termios mixes numbers and bytes
         self._status = ""
 

@@ -45,8 +45,10 @@ class TrajectoryLog:
     def at(self, time: float) -> Pose:
         """Returns the pose at a time [s], interpolated linearly and constant outside the log. Needs two samples."""
         index = min(max(bisect_left(self._times, time), 1), len(self._times) - 1)
-        before, after = self._samples[index - 1], self._samples[index]
+        before = self._samples[index - 1]
+        after = self._samples[index]
         span = after.time - before.time
         part = min(1.0, max(0.0, (time - before.time) / span)) if span > 0.0 else 0.0
-        a, b = before.pose, after.pose
+        a = before.pose
+        b = after.pose
         return Pose(a.x + part * (b.x - a.x), a.y + part * (b.y - a.y), a.yaw + part * wrap(b.yaw - a.yaw))

@@ -8,10 +8,15 @@ from typing import ClassVar
 
 from hexapod_control.core.names import printable, shortened
 
-DONE, FAILED, INVALID_INPUT = 0, 1, 2  # exit codes; after invalid input nothing was started
+# exit codes; after invalid input nothing was started
+DONE = 0
+FAILED = 1
+INVALID_INPUT = 2
 END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # Ctrl-C, kill, a lost terminal
 BACKGROUND_SIGNALS = (signal.SIGTTIN, signal.SIGTTOU)  # of a terminal, to a program in the background that uses it
-MAX_KEY_LENGTH, MAX_PART_LENGTH = 120, 600  # characters of a message
+# characters of a message
+MAX_KEY_LENGTH = 120
+MAX_PART_LENGTH = 600
 
 
 def signal_exit_code(number: int) -> int:

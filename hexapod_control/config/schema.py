@@ -60,7 +60,8 @@ class NumberRow:
 
     def line(self, prefix: str = "") -> SchemaLine:
         """The line of the reference for this key below `prefix`."""
-        quantity, default = self.quantity, self.quantity.default
+        quantity = self.quantity
+        default = self.quantity.default
         kind = "whole number" if quantity.whole else "number"
         return SchemaLine(
             key=prefix + self.key,
@@ -88,7 +89,8 @@ class NumberRow:
         return tuple(map(self._checked, entry.items))
 
     def _checked(self, entry: DocumentEntry) -> float:
-        item, remedy = entry.value, ""
+        item = entry.value
+        remedy = ""
         decimal = type(item) is ScalarInt and (getattr(item, "_width", 0) or 0) < 2  # not 0x10, 0o17, 007
         if isinstance(item, DoubleQuotedScalarString | SingleQuotedScalarString):
             remedy = "remove the quotes"

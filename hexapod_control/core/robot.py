@@ -47,7 +47,10 @@ def _require(condition: bool, message: str) -> None:
 
 def _hip_rotation(roll: float, pitch: float, cos_yaw: float, sin_yaw: float) -> Matrix:
     """Rotation by roll about x, then pitch about y, then yaw about z, as in URDF."""
-    cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)
+    cr = math.cos(roll)
+    sr = math.sin(roll)
+    cp = math.cos(pitch)
+    sp = math.sin(pitch)
     return (
         (cos_yaw * cp, cos_yaw * sp * sr - sin_yaw * cr, cos_yaw * sp * cr + sin_yaw * sr),
         (sin_yaw * cp, sin_yaw * sp * sr + cos_yaw * cr, sin_yaw * sp * cr - cos_yaw * sr),
@@ -122,11 +125,14 @@ class Leg:
     def __post_init__(self) -> None:
         object.__setattr__(self, "hip_direction", (math.cos(self.hip_yaw), math.sin(self.hip_yaw)))
         object.__setattr__(self, "rotation", _hip_rotation(*self.tilt, *self.hip_direction) if any(self.tilt) else None)
-        a, b = self.femur.length, self.tibia.length
+        a = self.femur.length
+        b = self.tibia.length
         offsets = self.femur_lateral, self.coxa.length, self.femur_vertical
         constants = (*self.hip_direction, *self.hip, *offsets, a, b, a * a, b * b, 2.0 * a * b)
         object.__setattr__(self, "ik_constants", constants)
-        m1, m2, m3 = self.coxa.mass, self.femur.mass, self.tibia.mass
+        m1 = self.coxa.mass
+        m2 = self.femur.mass
+        m3 = self.tibia.mass
         # Every mass is halfway along its segment.
         moments = (
             m1 + m2 + m3,

@@ -12,7 +12,8 @@ from hexapod_control.core.sensing.odometry import Odometry
 from hexapod_control.evaluation.lockstep import CONTROL_PERIOD_S, Lockstep, WalkError, planar_pose, standing_lockstep
 from hexapod_control.sim.world_settings import WorldSettings
 
-MAX_SPEED, MAX_YAW_RATE = 0.1, 0.5  # [m/s], [rad/s]
+MAX_SPEED = 0.1  # [m/s]
+MAX_YAW_RATE = 0.5  # [rad/s]
 SPEED_SHARE = 0.8  # of the maximum speed
 SLOWDOWN = 3.0  # a drive may take this many times its planned duration
 REST_TIME_S = 3.0  # for the feet to touch down
@@ -40,10 +41,8 @@ def measure(
     """
     lockstep = standing_lockstep(robot, text, world)
     maxima = lockstep.planner.view.maxima()
-    ahead, left = (
-        Twist(min(MAX_SPEED, SPEED_SHARE * maxima.vx), 0.0, 0.0),
-        Twist(0.0, 0.0, min(MAX_YAW_RATE, SPEED_SHARE * maxima.wz)),
-    )
+    ahead = Twist(min(MAX_SPEED, SPEED_SHARE * maxima.vx), 0.0, 0.0)
+    left = Twist(0.0, 0.0, min(MAX_YAW_RATE, SPEED_SHARE * maxima.wz))
     distances = [_drive(lockstep, ahead.scaled(sign), distance, _distance) for sign in (1.0, -1.0)]
     turns = [_drive(lockstep, left.scaled(sign), turn, _rotation) for sign in (1.0, -1.0)]
     return _sum(distances), _sum(turns)
@@ -53,7 +52,8 @@ class _CalibrationCourse:
     """Displacement since a start pose; the rotation is accumulated and may exceed one turn."""
 
     def __init__(self, start: Pose) -> None:
-        self._start = self._last = start
+        self._start = start
+        self._last = start
         self.turn = 0.0  # [rad]
 
     def add(self, pose: Pose) -> None:
@@ -76,7 +76,8 @@ def _rotation(course: _CalibrationCourse) -> float:
 
 def _drive(lockstep: Lockstep, twist: Twist, goal: float, size: Callable[[_CalibrationCourse], float]) -> MeasuredScale:
     odometry = Odometry(lockstep.simulation.robot)
-    estimate, truth = _CalibrationCourse(odometry.pose), _CalibrationCourse(planar_pose(lockstep.simulation))
+    estimate = _CalibrationCourse(odometry.pose)
+    truth = _CalibrationCourse(planar_pose(lockstep.simulation))
     ticks = round((SLOWDOWN * goal / max(map(abs, twist)) + REST_TIME_S) / CONTROL_PERIOD_S)
     resting = 0
     for _ in range(ticks):

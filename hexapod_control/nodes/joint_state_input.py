@@ -33,11 +33,14 @@ class DriverPriority:
 
     def __init__(self, node: GuardedNode) -> None:
         namespace = node.get_namespace().rstrip("/")
-        self._node, self._driver_names = node, {f"{namespace}/{name}" for name in HARDWARE_NODES}
+        self._node = node
+        self._driver_names = {f"{namespace}/{name}" for name in HARDWARE_NODES}
         self._publishers: dict[bytes, str] = {}  # node by GID, as discovered
         self._discovered_at = -math.inf  # [s] steady time
         self._identified = False  # whether a sender was found among the publishers: not all middlewares allow it
-        self._used, self._used_at = LOCAL, -math.inf  # the newest message of a driver: its GID and steady time [s]
+        # the newest message of a driver: its GID and steady time [s]
+        self._used = LOCAL
+        self._used_at = -math.inf
         self.refused = 0  # messages
 
     def admits(self, sender: bytes) -> bool:
@@ -46,7 +49,8 @@ class DriverPriority:
         if self._is_of_driver(sender, now):
             if sender != self._used and now - self._used_at < DRIVER_SILENCE_S:
                 return False  # a second robot, which GraphPresence reports
-            self._used, self._used_at = sender, now
+            self._used = sender
+            self._used_at = now
             return True
         if not self._identified or self._driver_names.isdisjoint(self._publishers.values()):
             return True
@@ -85,7 +89,9 @@ class JointStateInput:
     ) -> None:
         """Does not subscribe yet. `torques`: also read the torques."""
         self._torques = torques
-        self._node, self._layout, self._plausibility = node, JointLayout(robot, mapping), JointPlausibility(robot)
+        self._node = node
+        self._layout = JointLayout(robot, mapping)
+        self._plausibility = JointPlausibility(robot)
         self.priority = DriverPriority(node)
         self.rejected = 0  # messages
 

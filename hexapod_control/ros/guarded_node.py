@@ -130,7 +130,8 @@ class GuardedNode(ReportingNode):
         while where is not None and where.tb_next is not None:
             where = where.tb_next
         location = f" ({where.tb_frame.f_code.co_filename}:{where.tb_lineno})" if where else ""
-        name, kind = self.get_fully_qualified_name(), type(error).__name__
+        name = self.get_fully_qualified_name()
+        kind = type(error).__name__
         text = f"{name}: callback {callback} failed with {kind}: {error}{location}; stopping safely; please report this"
         self.report(f"failed {callback}", ReportLevel.ERROR, text)
         for partner in self.partners:
@@ -232,7 +233,8 @@ class GuardedNode(ReportingNode):
             except Exception as error:
                 self.failed(name, error)
                 if hasattr(response, "success"):
-                    response.success, response.message = False, f"{name} failed: {error}"
+                    response.success = False
+                    response.message = f"{name} failed: {error}"
                 return response
 
         return super().create_service(srv_type, srv_name, guarded, **options)

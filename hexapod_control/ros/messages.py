@@ -32,7 +32,8 @@ from hexapod_control.ros.transport.decoding import FootDecoder
 
 MAX_BODY_SHIFT_M = 10.0
 MAX_FORCE_N = 10_000.0
-MAX_RATE, MAX_ACCELERATION = 200.0, 2000.0  # [rad/s], [m/s^2] that an IMU can measure
+MAX_RATE = 200.0  # [rad/s]
+MAX_ACCELERATION = 2000.0  # [m/s^2] that an IMU can measure
 MAX_NORM_ERROR = 0.01  # of the norm of a quaternion from 1
 MAX_MESSAGE_BYTES = 200_000  # the largest useful one is a motion file
 MAX_REQUEST_ITEMS = 1000  # of a service: more than any node has parameters
@@ -106,7 +107,8 @@ def twist_message(value: Twist) -> TwistMessage:
 def twist_stamped_message(value: Twist, stamp: Time, frame: str = "base_footprint") -> TwistStamped:
     """Converts a planar twist to geometry_msgs/TwistStamped."""
     message = TwistStamped(twist=twist_message(value))
-    message.header.stamp, message.header.frame_id = stamp, frame
+    message.header.stamp = stamp
+    message.header.frame_id = frame
     return message
 
 
@@ -226,7 +228,8 @@ def odometry_message(
 ) -> Odometry:
     """Returns nav_msgs/Odometry: pose in frames[0], linear and angular velocity in frames[1], covariances (6, 6)."""
     message = Odometry(child_frame_id=frames[1])
-    message.header.stamp, message.header.frame_id = stamp, frames[0]
+    message.header.stamp = stamp
+    message.header.frame_id = frames[0]
     message.pose.pose = body_pose_message(pose)
     message.pose.covariance = np.ravel(covariance[0]).astype(np.float64)
     message.twist.twist.linear, message.twist.twist.angular = _vector(velocity[0]), _vector(velocity[1])
@@ -237,7 +240,8 @@ def odometry_message(
 def transform_message(parent: str, child: str, pose: BodyPose, stamp: Time) -> TransformStamped:
     """Returns geometry_msgs/TransformStamped: the pose of frame `child` in frame `parent`."""
     message = TransformStamped(child_frame_id=child)
-    message.header.stamp, message.header.frame_id = stamp, parent
+    message.header.stamp = stamp
+    message.header.frame_id = parent
     message.transform.translation = _vector(pose[:3])
     message.transform.rotation = quaternion(pose.roll, pose.pitch, pose.yaw)
     return message
@@ -256,7 +260,8 @@ def scan(message: LaserScan) -> Scan:
 def scan_message(value: Scan, period: float, stamp: Time, frame: str) -> LaserScan:
     """Converts a scan to sensor_msgs/LaserScan; all rays are simultaneous, `period` [s] after the previous scan."""
     message = LaserScan(scan_time=period, time_increment=0.0)
-    message.header.stamp, message.header.frame_id = stamp, frame
+    message.header.stamp = stamp
+    message.header.frame_id = frame
     message.angle_min, message.angle_increment = value.start, value.increment
     message.angle_max = value.start + value.increment * (len(value.ranges) - 1)
     message.range_min, message.range_max = value.shortest, value.longest

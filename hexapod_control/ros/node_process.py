@@ -153,7 +153,9 @@ class _NodeLoop:
     """Spins the nodes of this process in one executor, and ends them one after the other."""
 
     def __init__(self, nodes: list[GuardedNode], request: StopRequest) -> None:
-        self._nodes, self._request, self._executor = nodes, request, Spinner()
+        self._nodes = nodes
+        self._request = request
+        self._executor = Spinner()
         for node in nodes:
             self._executor.add_node(node)
         self._failures = 0  # consecutive ones

@@ -46,7 +46,8 @@ class NodeThreads:
                 return callback(request, response)
             except Exception as error:
                 self._run_in_executor(partial(self._failed, name, error))
-                response.success, response.message = False, f"{name} failed: {error}"
+                response.success = False
+                response.message = f"{name} failed: {error}"
                 return response
 
         self._urgent_node().create_service(srv_type, self._node.resolve_service_name(name), guarded)

@@ -89,7 +89,8 @@ class Parameter:
             if type(setting) is float and math.isnan(setting):
                 return setting
             quantity = dataclasses.replace(quantity, hint=OR_ROBOT)
-        number, least = quantity.checked(setting), self.metadata.get("least", 0.0)
+        number = quantity.checked(setting)
+        least = self.metadata.get("least", 0.0)
         if 0.0 < abs(number) < least:
             raise ParameterError(f"{self.name} must be 0 or at least {least:g} {quantity.unit}, is {spelled(setting)}")
         return number
@@ -252,7 +253,8 @@ def accept_dumps(node: Node, callback: Callable[[Any, Any], Any]) -> Callable[[A
 def refusal(response: Any, reason: str) -> Any:
     """The response of any service to a request that is refused as a whole."""
     if hasattr(response, "success"):
-        response.success, response.message = False, reason
+        response.success = False
+        response.message = reason
     if isinstance(response, SetParameters.Response | SetParametersAtomically.Response):
         _answered(response, [SetParametersResult(successful=False, reason=reason)])
     return response

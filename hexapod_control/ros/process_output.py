@@ -46,7 +46,8 @@ class ProcessOutput:
     def __init__(self, program: str) -> None:
         """`program` names the log file."""
         errors = _Stream(2)
-        self._file = errors.log = LogFile(program)
+        self._file = LogFile(program)
+        errors.log = self._file
         self._streams = (_Stream(1), errors)
         self._reader = threading.Thread(target=self._read, name="output", daemon=True)
         self._reported = 0  # of the dropped lines
@@ -54,7 +55,8 @@ class ProcessOutput:
     def take_dropped(self) -> int:
         """Returns how many lines were dropped since the last call because nothing read the output."""
         total = sum(stream.writer.dropped for stream in self._streams)
-        new, self._reported = total - self._reported, total
+        new = total - self._reported
+        self._reported = total
         return new
 
     @property
@@ -128,7 +130,8 @@ class _Stream:
         """Queues the complete lines. Returns False at the end of the pipe, for which `data` is empty."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         if self._rest and (not data or len(self._rest) > MAX_LINE):
-            lines, self._rest = [*lines, self._rest], b""
+            lines = [*lines, self._rest]
+            self._rest = b""
         for line in lines:
             self.put(line + b"\n")
             if self.log is not None:

@@ -51,7 +51,8 @@ class _NamedRows:
         if names == self.names:
             return None
         if names != self._seen:
-            self._order, self._seen = self._match(names), list(names)
+            self._order = self._match(names)
+            self._seen = list(names)
         return self._order
 
     def _match(self, names: list[str]) -> list[int]:
@@ -111,7 +112,8 @@ class JointLayout:
         fixed = {} if mapping is None else mapping.fixed
         names = joint_names(robot.leg_names) if mapping is None else mapping.names
         self._rows = _NamedRows("joint", names)
-        self._mapping, self._fixed = mapping, list(fixed.values())
+        self._mapping = mapping
+        self._fixed = list(fixed.values())
         self._message = JointState(name=[*names, *fixed])
 
     @property
@@ -238,7 +240,8 @@ class FootStates:
 
     def __init__(self, robot: Robot, frame: str = "base_link") -> None:
         """`frame` is the frame id of base_link with its prefix."""
-        self._robot, self._layout = robot, FootLayout(robot, frame)
+        self._robot = robot
+        self._layout = FootLayout(robot, frame)
         self._time = math.inf  # [s] of the last sample
         self._feet = np.zeros((len(robot.legs), 3))
         self._velocities = np.zeros_like(self._feet)
@@ -248,7 +251,8 @@ class FootStates:
         feet = forward(self._robot, joints)
         known = time > self._time
         self._velocities = (feet - self._feet) / (time - self._time) if known else np.zeros_like(feet)
-        self._feet, self._time = feet, time
+        self._feet = feet
+        self._time = time
 
     def message(self, forces: Array, stamp: Time) -> MultiDOFJointState:
         """Returns the message of the last sample with measured forces (n,) [N]; the next call reuses it."""

@@ -44,7 +44,8 @@ def keep_section(robot: str, name: str) -> None:
     if not started_graph():
         return
     path = resolve(robot)
-    copy, section = _copy(path), document.plain(document.read(path).children.get(name))
+    copy = _copy(path)
+    section = document.plain(document.read(path).children.get(name))
     if copy is None or not isinstance(section, dict):
         return
     with contextlib.suppress(OSError, UnusableFileError):
@@ -57,7 +58,8 @@ class StartedFile:
 
     def __init__(self, path: Path) -> None:
         """`path` is absolute."""
-        self.path, self._copy = path, _copy(path)
+        self.path = path
+        self._copy = _copy(path)
         self._own = _text(path)  # of a process without a graph
         self._seen: tuple[int, ...] | None = None  # status of the file at the last call
         self._compared: tuple[int, ...] | None = None  # that with which the texts were compared
@@ -65,11 +67,13 @@ class StartedFile:
     def edit(self) -> str:
         """A sentence about an edit that has ended, once for all processes of the graph; else an empty text."""
         status = self._status()
-        ended, self._seen = status == self._seen, status
+        ended = status == self._seen
+        self._seen = status
         if status is None or not ended or status == self._compared:
             return ""
         self._compared = status
-        present, started = _text(self.path), self._own if self._copy is None else _text(self._copy)
+        present = _text(self.path)
+        started = self._own if self._copy is None else _text(self._copy)
         if present is None or present == started or self._is_reported(present):
             return ""
         return (
@@ -88,7 +92,8 @@ class StartedFile:
         """Whether a text was given to this function before."""
         if self._copy is None:
             return False
-        note, known = self._copy.with_suffix(".reported"), hashlib.sha256(text.encode()).hexdigest()
+        note = self._copy.with_suffix(".reported")
+        known = hashlib.sha256(text.encode()).hexdigest()
         if _text(note) == known:
             return True
         with contextlib.suppress(OSError):
@@ -98,7 +103,8 @@ class StartedFile:
 
 def _copy(path: Path) -> Path | None:
     """The copy of a file that the graph keeps; None if this process was started alone."""
-    graph, name = started_graph(), hashlib.sha256(str(path).encode()).hexdigest()[:16]
+    graph = started_graph()
+    name = hashlib.sha256(str(path).encode()).hexdigest()[:16]
     return Path(state_folder(graph), f"{name}.txt") if graph else None
 
 

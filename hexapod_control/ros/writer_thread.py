@@ -58,8 +58,10 @@ class WriterThread:
                 self._changed.notify_all()
                 while not self._jobs:
                     self._changed.wait()
-                job, self._busy = self._jobs.popleft(), True
-                missing, self._reported = self.dropped - self._reported, self.dropped
+                job = self._jobs.popleft()
+                self._busy = True
+                missing = self.dropped - self._reported
+                self._reported = self.dropped
             if missing and self._on_dropped is not None:
                 self._on_dropped(missing)
             job()

@@ -59,7 +59,8 @@ class ListOption:
 
     def value(self, entry: DocumentEntry) -> object:
         """The numbers. Raises RobotFileError."""
-        items, meaning = entry.items or (entry,), self.each.quantity.meaning
+        items = entry.items or (entry,)
+        meaning = self.each.quantity.meaning
         if len(items) > self.most:
             bound = f"{self.each.bound}, or a list of 1 to {self.most} of them"
             raise entry.error(f"has {len(items)} values", bound, meaning)

@@ -16,7 +16,8 @@ GOAL_CLEARANCE_M = 0.1  # between the circle of the robot at a goal and obstacle
 
 def distance_to_obstacles(simulation: Simulation, x: float, y: float) -> float:
     """Returns the distance [m] from a point to the nearest wall, box or pillar, by ray casting; 0 inside one."""
-    height, hit = 0.2, np.zeros(1, dtype=np.int32)
+    height = 0.2
+    hit = np.zeros(1, dtype=np.int32)
     groups = np.arange(6) == GROUND_GROUP
     least = math.inf
     for angle in np.linspace(0.0, math.tau, 180, endpoint=False):

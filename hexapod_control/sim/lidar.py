@@ -58,11 +58,14 @@ class Lidar:
 
     def ranges(self, simulation: Simulation) -> Array:
         """Returns the present ranges (k,) [m]; inf without an echo, -inf for an object that is too near (REP 117)."""
-        data, base, settings = simulation.data, simulation.world.base, self.settings
+        data = simulation.data
+        base = simulation.world.base
+        settings = self.settings
         rotation = data.xmat[base].reshape(3, 3)
         origin = data.xpos[base] + rotation @ np.array(self.position)
         count = settings.scan_rays
-        distances, hit = np.full(count, -1.0), np.zeros(count, dtype=np.int32)
+        distances = np.full(count, -1.0)
+        hit = np.zeros(count, dtype=np.int32)
         rays = (self._rays @ rotation.T).ravel()
         mujoco.mj_multiRay(
             simulation.model,

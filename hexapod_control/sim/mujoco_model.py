@@ -24,7 +24,8 @@ from hexapod_control.sim.world_settings import WorldSettings
 
 BASE = "base_link"
 IMU = "imu"
-FRONT_CAMERA, CAMERA_PITCH_RAD = "front", math.radians(15.0)
+FRONT_CAMERA = "front"
+CAMERA_PITCH_RAD = math.radians(15.0)
 CAMERA_CLEARANCE_M = 0.015  # to the upper front edge of the body
 LINKS = (*JOINTS, "foot")  # of a leg, in the names of its bodies
 OWN_CLEARANCE_M = 0.003  # between a leg and the body, in simple shapes; legs that come closer never collide with it
@@ -173,7 +174,8 @@ def _add_imu(spec: mujoco.MjSpec, robot: Robot) -> None:
 def front_camera_pose(robot: Robot) -> tuple[Vector, float]:
     """Position [m] of the front camera in base_link, and its downward pitch [rad]."""
     center, size = robot.body.center, robot.body.size
-    x, z = center[0] + size[0] / 2.0 + CAMERA_CLEARANCE_M, center[2] + size[2] / 2.0 + CAMERA_CLEARANCE_M
+    x = center[0] + size[0] / 2.0 + CAMERA_CLEARANCE_M
+    z = center[2] + size[2] / 2.0 + CAMERA_CLEARANCE_M
     return (x, center[1], z), CAMERA_PITCH_RAD
 
 
@@ -211,7 +213,8 @@ def _without_own_contacts(spec: mujoco.MjSpec, robot: Robot, poses: Iterable[NDA
     A leg that touches the body there, or almost, never collides with it.
     """
     model = spec.compile()
-    data, base = mujoco.MjData(model), model.body(BASE).id
+    data = mujoco.MjData(model)
+    base = model.body(BASE).id
     links = [[model.body(f"{leg.name}_{part}").id for part in LINKS] for leg in robot.legs]
     leg_of = {link: row for row, leg_links in enumerate(links) for link in leg_links}
     model.geom_margin[:] = OWN_CLEARANCE_M
@@ -297,7 +300,8 @@ def add_scene(spec: mujoco.MjSpec, base: mujoco.MjsBody) -> None:
     )
     spec.stat.extent = 1.0  # scales znear, zfar and shadowclip
     visual = spec.visual
-    visual.global_.offwidth, visual.global_.offheight = 1920, 1080
+    visual.global_.offwidth = 1920
+    visual.global_.offheight = 1080
     visual.headlight.ambient = [0.42, 0.42, 0.42]
     visual.headlight.diffuse = [0.25, 0.25, 0.25]
     visual.headlight.specular = [0.0, 0.0, 0.0]

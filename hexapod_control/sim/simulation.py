@@ -69,7 +69,9 @@ class Simulation:
         self._foot_sensors = np.array([self.model.sensor(name).adr[0] for name in names])
         self._gain = self.model.actuator_gainprm.copy(), self.model.actuator_biasprm.copy()
         self.unspent = 0.0  # [s] remainder of the last `step`, shorter than a time step of the physics
-        self._read_at, self._read_orientation = 0.0, self._orientation.copy()  # of the last reading of the IMU
+        # of the last reading of the IMU
+        self._read_at = 0.0
+        self._read_orientation = self._orientation.copy()
         self._push_until = 0.0
         self.reset(standing_pose(robot))
 
@@ -104,7 +106,8 @@ class Simulation:
 
         A remainder shorter than a physics step is carried over to the next call.
         """
-        data, ctrl = self.data, self.world.actuator
+        data = self.data
+        ctrl = self.world.actuator
         self.unspent += dt
         steps = math.floor(self.unspent / self.model.opt.timestep + 1e-6)
         self.unspent -= steps * self.model.opt.timestep
@@ -136,7 +139,8 @@ class Simulation:
     @property
     def ground(self) -> WorldSettings:
         """The settings that shape the ground, for comparison; all others have fixed values."""
-        settings, usual = self.world.settings, WorldSettings()
+        settings = self.world.settings
+        usual = WorldSettings()
         unused = {name: getattr(usual, name) for name, worlds in ONLY_IN.items() if settings.world not in worlds}
         return replace(settings, friction=1.0, payload=0.0, **unused)
 
@@ -198,11 +202,13 @@ class Simulation:
         The rate is the mean since the last call: a chip filters it, too. Samples of the instant, at a multiple of the
         control period, would all catch the same moment of a swing, and their sum would drift away from the heading.
         """
-        elapsed, rate = self.time - self._read_at, self._gyro.copy()
+        elapsed = self.time - self._read_at
+        rate = self._gyro.copy()
         if elapsed > 0.0:  # otherwise the world was reset
             mujoco.mju_subQuat(rate, self._orientation, self._read_orientation)
             rate /= elapsed
-        self._read_at, self._read_orientation = self.time, self._orientation.copy()
+        self._read_at = self.time
+        self._read_orientation = self._orientation.copy()
         w, x, y, z = self._orientation.tolist()
         return InertialReading(self.time, (x, y, z, w), rate, self._accelerometer.copy())
 

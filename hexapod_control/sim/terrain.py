@@ -60,14 +60,16 @@ def flat(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
 def slope(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
     """Adds flat ground up to x = START_HALF_SIDE_M, then a ramp along +x, downhill if the angle is negative."""
     angle = math.radians(settings.slope_deg)
-    length, half = 8.0, 4.0
+    length = 8.0
+    half = 4.0
     drop = min(0.0, length * math.sin(angle))
     if drop < 0.0:
         _plane(spec, drop - 0.01)
         _box(spec, "start", (START_HALF_SIDE_M - half, 0.0), (half, half), 0.0)
     else:
         _plane(spec, 0.0)
-    along, normal = (math.cos(angle), math.sin(angle)), (-math.sin(angle), math.cos(angle))
+    along = (math.cos(angle), math.sin(angle))
+    normal = (-math.sin(angle), math.cos(angle))
     spec.worldbody.add_geom(
         name="ground_ramp",
         type=mujoco.mjtGeom.mjGEOM_BOX,
@@ -110,7 +112,9 @@ def bumps(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
     edge = np.maximum(np.abs(x), np.abs(y))
     fade = np.clip((edge - START_HALF_SIDE_M) / 0.3, 0.0, 1.0)
     surface *= fade * fade * (3.0 - 2.0 * fade) / np.max(np.abs(surface))
-    lowest, span = float(surface.min()), float(np.ptp(surface))  # MuJoCo maps the data to 0 ... 1
+    # MuJoCo maps the data to 0 ... 1
+    lowest = float(surface.min())
+    span = float(np.ptp(surface))
     spec.add_hfield(
         name="bumps",
         size=[FIELD_HALF_SIDE_M, FIELD_HALF_SIDE_M, max(span * settings.bump_height, 1e-6), GROUND_THICKNESS_M],
@@ -161,7 +165,8 @@ class Obstacle:
 def layout(settings: WorldSettings) -> list[Obstacle]:
     """Returns random obstacles, at least obstacle_gap [m] from each other, the walls and the start."""
     rng = np.random.default_rng(settings.seed)
-    half, gap = settings.room_size / 2.0, settings.obstacle_gap
+    half = settings.room_size / 2.0
+    gap = settings.obstacle_gap
     placed: list[Obstacle] = []
     for _ in range(MAX_TRIES * settings.obstacle_count):
         x, y = rng.uniform(-half, half, 2).tolist()

@@ -127,7 +127,8 @@ class _Arrival(asyncio.Protocol):
     """A connection that has sent nothing yet; its first bytes get it a request handler, which costs more."""
 
     def __init__(self, doorway: Doorway, make_handler: Callable[[], Any]) -> None:
-        self._doorway, self._make_handler = doorway, make_handler
+        self._doorway = doorway
+        self._make_handler = make_handler
         self._transport: Any = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

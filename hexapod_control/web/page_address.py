@@ -20,7 +20,8 @@ PROBES = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
 SIOCGIFCONF = 0x8912  # request for all interfaces that have an IPv4 address, netdevice(7)
 RECORD_BYTES = 40  # of one interface in the reply: name, family, port, address
 MAX_INTERFACES = 64
-LOOPBACK, ALL_ADDRESSES = "127.0.0.1", "0.0.0.0"
+LOOPBACK = "127.0.0.1"
+ALL_ADDRESSES = "0.0.0.0"
 INTERFACES: tuple[tuple[str, ...], ...] = (
     ("wl", "ap"),
     ("en", "eth", "usb"),

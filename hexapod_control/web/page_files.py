@@ -71,7 +71,8 @@ class PageFiles:
     """Handles requests for files; refuses hosts that the policy does not allow."""
 
     def __init__(self, policy: HostPolicy, files: Mapping[str, PageFile]) -> None:
-        self._policy, self._pages = policy, files
+        self._policy = policy
+        self._pages = files
 
     async def answer(self, request: web.Request) -> web.Response:
         """Returns the requested file, or a refusal."""
@@ -98,7 +99,9 @@ class DownloadFiles:
         self, policy: HostPolicy, downloads: Downloads, admit: Callable[[asyncio.Transport | None], None]
     ) -> None:
         """`admit` is called with the connection of every valid ticket."""
-        self._policy, self._downloads, self._admit = policy, downloads, admit
+        self._policy = policy
+        self._downloads = downloads
+        self._admit = admit
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """Sends the download of the requested ticket, or a refusal."""

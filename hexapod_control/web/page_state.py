@@ -45,7 +45,8 @@ class DrawnState:
         self.planted = tuple(planted(self, feet))
         pose = attitude_over_feet(feet[np.array(self.planted, dtype=bool)].tolist(), robot.foot_radius)
         if pose is not None:
-            self.height, self.tilt = pose.z, (pose.roll, pose.pitch)
+            self.height = pose.z
+            self.tilt = (pose.roll, pose.pitch)
 
 
 def shape(robot: Robot) -> dict[str, Any]:

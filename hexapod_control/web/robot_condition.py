@@ -18,7 +18,8 @@ from hexapod_control.core.planner.tick_plan import ON_FEET, UPRIGHT, RobotState
 MAX_NODE_SILENCE_S = 3.0  # without diagnostics of a node, after which its values count as stale
 MAX_CHAIN_SILENCE_S = 1.8  # of a node that moves joints; it publishes its status once per second
 MIN_STANDING_SHARE = 0.6  # of the height in the robot file; a robot found on its feet below it is not standing
-MIN_SPEED, MIN_TURN = 0.005, 0.05  # [m/s], [rad/s] from which a velocity counts as walking or turning
+MIN_SPEED = 0.005  # [m/s]
+MIN_TURN = 0.05  # [rad/s] from which a velocity counts as walking or turning
 NEEDED_NODES = ("gait_planner", "inverse_kinematics")
 RESTARTABLE_NODES = (*NEEDED_NODES, "servo_driver")  # without a simulator the world is lost
 OTHER_NODES = ("odometry", "imu_driver")  # the robot still walks without them

@@ -55,8 +55,12 @@ class PageServer:
         `state` returns the fields of a state, or None; it is called at `rate` [Hz] while there is a client.
         """
         self._has_clients = asyncio.Event()
-        self._state, self._period = state, 1.0 / rate
-        self._sessions, self._policy, self._forward, self._watch = sessions, policy, forward, watch
+        self._state = state
+        self._period = 1.0 / rate
+        self._sessions = sessions
+        self._policy = policy
+        self._forward = forward
+        self._watch = watch
         self.downloads = Downloads()
         app = web.Application(client_max_size=protocol.MAX_MESSAGE_BYTES)
         self._door = Doorway(app)
@@ -234,7 +238,8 @@ class SendQueue:
     """Sends messages to one client; `run` is a task that lasts as long as the connection."""
 
     def __init__(self, socket: web.WebSocketResponse, transport: asyncio.Transport | None) -> None:
-        self._socket, self.transport = socket, transport
+        self._socket = socket
+        self.transport = transport
         self._sending = math.inf  # [s] steady time at which the present message was started
         self._state: str | None = None
         self._messages: deque[str] = deque()
@@ -262,7 +267,8 @@ class SendQueue:
                 self._sending = time.monotonic()
                 while self._messages:
                     await self._socket.send_str(self._messages.popleft())
-                state, self._state = self._state, None
+                state = self._state
+                self._state = None
                 if state is not None:
                     await self._socket.send_str(state)
                 self._sending = math.inf

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-CONFIG, CMDLINE = "/boot/firmware/config.txt", "/boot/firmware/cmdline.txt"
+CONFIG = "/boot/firmware/config.txt"
+CMDLINE = "/boot/firmware/cmdline.txt"
 MARK = "# by hexapod setup"
 ALIASES = {"i2c": "i2c_arm", "i2c1": "i2c_arm", "i2c_baudrate": "i2c_arm_baudrate"}
 PL011_OVERLAYS = {"disable-bt", "miniuart-bt"}  # each connects the PL011, the full UART, to pins 8 and 10

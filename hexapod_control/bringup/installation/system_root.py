@@ -33,7 +33,9 @@ class SystemRoot:
 
     def real(self, path: str) -> str:
         """The path with all links resolved; it need not exist. Raises OSError for circular links."""
-        todo, done, links = [part for part in path.split("/") if part][::-1], "", 0
+        todo = [part for part in path.split("/") if part][::-1]
+        done = ""
+        links = 0
         while todo:
             part = todo.pop()
             if part == "..":

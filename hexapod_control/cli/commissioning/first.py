@@ -84,7 +84,8 @@ class CommissioningRun:
         `check` and `sleep` raise TorqueStop if the operator wants the torque off. `end` is called at the end
         with a text, the path of the report, and the command for the next start.
         """
-        args, progress = self._args, self.machine.progress
+        args = self._args
+        progress = self.machine.progress
         hardware = RobotHardware(self.path, check, force_model=args.force_model)
         bus_options = (args.protocol, args.port, args.baud)
         acts = StageActions(lambda: load(self.path), bus_options, progress, hardware, dialog, args.pace, sleep)
@@ -119,7 +120,9 @@ class RobotHardware:
 
     def __init__(self, path: Path, check: Callable[[], None], *, force_model: bool) -> None:
         """`check` raises TorqueStop if the operator wants the torque off."""
-        self._path, self._check, self._force = path, check, force_model
+        self._path = path
+        self._check = check
+        self._force = force_model
 
     @contextlib.contextmanager
     def open(self, settings: ServoSettings) -> Iterator[Bus]:

@@ -24,10 +24,14 @@ from hexapod_control.servos.calibration.dialog import TorqueStop
 from hexapod_control.servos.commissioning.stages import StageError
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
-READY_S, ARM_S = 40.0, 20.0  # time limits for starting and for arming
+# time limits for starting and for arming
+READY_S = 40.0
+ARM_S = 20.0
 ESTOP_S = 2.0  # time limit of the emergency stop; afterwards the nodes are ended in any case
 SLOW_SHARE = 0.3  # of the top speed
-WALK_S, HOLD_S = 6.0, 2.0  # of walking, and of standing
+# of walking, and of standing
+WALK_S = 6.0
+HOLD_S = 2.0
 
 
 class FirstClient(RobotClient):

@@ -18,7 +18,9 @@ from hexapod_control.servos.commissioning.stages import STAGES, StageMachine
 from hexapod_control.web.dialog_pages.request_server import Reply
 
 ACTS = ("show", "answer", "stop", "lead")
-WAIT_S, POLL_S = 8.0, 0.05  # longest wait of `show` for a change, and period of looking for one
+# longest wait of `show` for a change, and period of looking for one
+WAIT_S = 8.0
+POLL_S = 0.05
 SILENCE_S = 3.0 * WAIT_S  # a window without a request for this long no longer leads
 MAX_TEXT_LENGTH = 200
 END_S = 2.0  # time for a window to fetch the end
@@ -40,7 +42,9 @@ class FirstPage:
 
     async def reply(self, request: Mapping[str, object]) -> Reply:
         """Replies to a request. Raises ValueError for one that no page sends."""
-        act, window, text = request.get("act"), request.get("window"), request.get("text", "")
+        act = request.get("act")
+        window = request.get("window")
+        text = request.get("text", "")
         if act not in ACTS or not isinstance(window, str) or not window or not isinstance(text, str):
             raise ValueError("the request: its act or its window is not known, or its text is none")
         if len(text) > MAX_TEXT_LENGTH or len(window) > MAX_TEXT_LENGTH:
@@ -76,7 +80,9 @@ class FirstPage:
         return f"{self._dialog.changes}.{self._dialog.state.prompt is None}.{self._leader}.{bool(self._end)}"
 
     def _view(self, window: str) -> dict[str, Any]:
-        dialog, stage, done = self._dialog, self._machine.current, self._machine.progress.done
+        dialog = self._dialog
+        stage = self._machine.current
+        done = self._machine.progress.done
         seen = self._state
         prompt = dialog.state.prompt
         shown: dict[str, Any] = {

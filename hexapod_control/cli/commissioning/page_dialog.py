@@ -14,7 +14,9 @@ from hexapod_control.servos.calibration.dialog import Prompt, TorqueStop
 from hexapod_control.servos.calibration.remote_dialog import RemoteDialog
 
 MAX_LINES = 200  # of the record
-SAID, ASKED, ANSWERED = "said", "asked", "answered"
+SAID = "said"
+ASKED = "asked"
+ANSWERED = "answered"
 Said = Union[Sentence, str]  # noqa: UP007 - evaluated; an answer is a text
 
 

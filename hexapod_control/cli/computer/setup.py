@@ -57,7 +57,8 @@ def run(args: argparse.Namespace) -> int:
             return _undo(root)
         user = args.user or os.environ.get("SUDO_USER") or pwd.getpwuid(os.getuid()).pw_name
         facts = gather(root, user, args.robot, args.workspace or _own_workspace(root), args.pi, args.port)
-        findings, failures = {step: step.find(facts) for step in STEPS}, 0
+        findings = {step: step.find(facts) for step in STEPS}
+        failures = 0
         _print_table(findings)
         changes = [step for step, finding in findings.items() if finding.state is StepState.WRONG]
         refusal = unsupported(root)

@@ -82,7 +82,8 @@ def _entry(path: Path, changed: int, *, own: bool, name: str = "") -> GalleryEnt
         file: RobotFile = load(path)
     except FileError:
         return None
-    robot, title = file.robot, name or path.name
+    robot = file.robot
+    title = name or path.name
     picture = svg_drawing("top", robot, (), f"{title} from above")
     return GalleryEntry(
         title, own, len(robot.legs), round(robot.mass, 1), file.servo_model, file.servos is not None, picture

@@ -23,7 +23,9 @@ from hexapod_control.web.dialog_pages.request_server import Reply
 ADDRESS = re.compile(r"the page(?:, an invitation for one person)?: (http://\S+)")
 MAX_LINES = 6
 END_S = 30.0  # time limit; the robot sits down first
-WAIT_S, POLL_S = 8.0, 0.1  # longest wait of `show` for a change, and period of looking for one
+# longest wait of `show` for a change, and period of looking for one
+WAIT_S = 8.0
+POLL_S = 0.1
 Words = list[str]
 
 
@@ -31,7 +33,8 @@ class StartPage:
     """Replies to the requests of the page. Names in a request are looked up in lists, never used as paths."""
 
     def __init__(self, gallery: RobotGallery, *, lan: bool) -> None:
-        self._gallery, self._lan = gallery, lan
+        self._gallery = gallery
+        self._lan = lan
         self._changes = 0
         self._program: StartedProgram | None = None
         self._shown: Mapping[str, str] = {}  # what the program is, and its robot
@@ -107,10 +110,8 @@ class StartPage:
             raise ValueError("the request: what it starts, or the port, is not in the list")
         if self._program is None or self._program.code is not None:
             words = await asyncio.to_thread(command, str(robot), str(port))
-            self._program, self._shown = (
-                StartedProgram(words, self._count_change),
-                {"what": str(what), "robot": str(robot)},
-            )
+            self._program = StartedProgram(words, self._count_change)
+            self._shown = {"what": str(what), "robot": str(robot)}
             await self._program.start()
             self._count_change()
         return await self._show({})
@@ -130,7 +131,8 @@ class StartedProgram:
         self.lines: deque[str] = deque(maxlen=MAX_LINES)  # the last ones of its output
         self.url = ""  # of its page
         self.code: int | None = None  # exit code, once it has ended
-        self._words, self._changed = words, changed
+        self._words = words
+        self._changed = changed
         self._process: asyncio.subprocess.Process | None = None
         self._reader: asyncio.Task[None] | None = None
 

@@ -18,7 +18,8 @@ from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import least_support, neutral_center
 from hexapod_control.core.workspace.stride_stability import margin_at
 
-LEFT, RIGHT = "#2e8b57", "#e4572e"
+LEFT = "#2e8b57"
+RIGHT = "#e4572e"
 PHASES = np.linspace(0.0, 1.0, 240, endpoint=False)
 FORWARD = (1.0, 0.0)
 STRIDES = {"on the spot": 0.0, "full strides forward": 1.0}  # stride length as a share of the stance regions
@@ -43,7 +44,8 @@ def run(args: argparse.Namespace) -> int:
     capabilities = Capabilities.of(robot)
     print(",".join(HEAD))
     for name, gait in capabilities.gaits.items():
-        cycle, margin = gait.cycle * robot.walk.swing_time, 1e3 * least_support(robot, gait).margin
+        cycle = gait.cycle * robot.walk.swing_time
+        margin = 1e3 * least_support(robot, gait).margin
         speeds = capabilities.envelope.maxima(gait, robot.walk.height, capabilities.region_share(gait))
         values = (f"{gait.duty_factor:.3f}", f"{cycle:.2f}", f"{margin:.0f}", *(f"{speed:.3f}" for speed in speeds))
         print(name, *values, sep=",")
@@ -61,7 +63,8 @@ def plot(capabilities: Capabilities, path: Path) -> None:
     matplotlib.use("Agg")  # no screen
     import matplotlib.pyplot as plt
 
-    rows, legs = capabilities.gaits, len(capabilities.robot.legs)
+    rows = capabilities.gaits
+    legs = len(capabilities.robot.legs)
     figure = plt.figure(figsize=(2.9 * len(rows), 2.0 + 0.25 * legs), layout="constrained")
     heights = (0.25 * legs, 1.4)
     grid = figure.subplots(2, len(rows), height_ratios=heights, sharex=True, sharey="row", squeeze=False)
@@ -90,7 +93,8 @@ def _feet(axes: Any, capabilities: Capabilities, gait: Gait) -> None:
 
 def _margin(axes: Any, capabilities: Capabilities, gait: Gait) -> None:
     robot = capabilities.robot
-    stance, center = capabilities.neutral_stance, neutral_center(robot)
+    stance = capabilities.neutral_stance
+    center = neutral_center(robot)
     for (label, share), colour in zip(STRIDES.items(), ("#333333", "#999999"), strict=True):
         margins = [1e3 * margin_at(gait, phase, stance, center, share, FORWARD) for phase in PHASES]
         axes.plot(PHASES, margins, color=colour, label=label)

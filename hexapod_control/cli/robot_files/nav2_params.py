@@ -45,7 +45,8 @@ def run(args: argparse.Namespace) -> int:
     robot = load(args.robot)
     saved_capabilities.enable()
     try:
-        text, described = read_text(source), describe(robot.robot, args.gait)
+        text = read_text(source)
+        described = describe(robot.robot, args.gait)
         text = fill_tree(text, described) if args.tree else fill(text, described, changes.renamed, changes.added)
     except (Nav2FileError, TreeError) as error:
         raise InputError(f"{source}: {error}") from None

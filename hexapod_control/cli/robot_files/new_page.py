@@ -29,7 +29,10 @@ class InterviewPage:
 
         With `values`, only the values are checked.
         """
-        self._interview, self._path, self._write, self._command = interview, path, write, command
+        self._interview = interview
+        self._path = path
+        self._write = write
+        self._command = command
         self._check = ["check", str(path.absolute()), "--json", *(["--values"] if values else [])]
         self._picture = ""
         self.verdict: int | None = None  # exit code of `hexapod check`
@@ -40,7 +43,8 @@ class InterviewPage:
 
     async def reply(self, request: Mapping[str, object]) -> Reply:
         """Replies to a request. Raises ValueError for one that no page sends."""
-        act, text = request.get("act"), request.get("text", "")
+        act = request.get("act")
+        text = request.get("text", "")
         if act not in ("show", "type", "answer", "back", "undo", "go", "check") or not isinstance(text, str):
             raise ValueError("the request: its act is not known, or its text is none")
         if act == "check":
@@ -105,7 +109,8 @@ def question_view(interview: Interview) -> dict[str, Any]:
     shown: dict[str, Any] = {"number": number, "count": count, "overview": interview.overview}
     if question is None:
         return shown
-    proposal, refusal = "", ""
+    proposal = ""
+    refusal = ""
     try:
         proposal = interview.default()
     except AnswerError as error:

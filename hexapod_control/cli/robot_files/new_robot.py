@@ -22,7 +22,9 @@ from hexapod_control.config.robots.draft.robot_text import robot_text
 from hexapod_control.config.robots.draft.views import views_svg
 from hexapod_control.config.robots.robot_file import load
 
-BACK, UNDO, QUIT = "back", "undo", "quit"
+BACK = "back"
+UNDO = "undo"
+QUIT = "quit"
 MAX_LISTED_CHOICES = 9  # more are not listed
 SUFFIXES = (".yaml", ".yml")
 

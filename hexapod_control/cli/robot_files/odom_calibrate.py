@@ -55,7 +55,8 @@ def run(args: argparse.Namespace) -> int:
         def ask(name: str, by_odometry: float) -> float:
             return ask_measured(name, by_odometry, getattr(args, f"measured_{name}"))
 
-        options, drives = connection_options.connection(args), SurveyDrives(args.distance, args.turn)
+        options = connection_options.connection(args)
+        drives = SurveyDrives(args.distance, args.turn)
         try:
             factors = survey(options, drives, path, ask, lambda text: print(text, flush=True))
         except RobotError as failure:

@@ -46,7 +46,8 @@ def run(args: argparse.Namespace) -> int:
 
 def summary(file: RobotFile) -> str:
     """The tables, in mm, g and degrees."""
-    robot, models = file.robot, dict(zip(file.robot.leg_names, file.models, strict=True))
+    robot = file.robot
+    models = dict(zip(file.robot.leg_names, file.models, strict=True))
 
     def servo(leg: Leg) -> SummaryRow:
         return models[leg.name], *_servo(leg.femur_joint)
@@ -66,7 +67,8 @@ def summary(file: RobotFile) -> str:
 
 
 def _whole(file: RobotFile) -> list[SummaryRow]:
-    robot, walk = file.robot, file.robot.walk
+    robot = file.robot
+    walk = file.robot.walk
     legs = robot.mass - robot.body.mass
     steps = f"swing {walk.swing_time:g} s, lift {_mm(walk.lift_height)} mm, preload {_mm(walk.preload)} mm"
     return [

@@ -107,7 +107,8 @@ def _begin(emulation: Emulation, commands: Sequence[FaultCommand]) -> list[Fault
 
 
 def _start_text(robot: str, protocol: str, baud: int, link: Path) -> str:
-    name, port = shlex.quote(robot), shlex.quote(str(link))
+    name = shlex.quote(robot)
+    port = shlex.quote(str(link))
     launch = f"robot:={name} servo_protocol:={protocol} servo_port:={port}"
     return "\n".join(
         (
@@ -123,7 +124,9 @@ def _serve(emulation: Emulation, delayed: list[FaultCommand], stop: StopSignal) 
 
     Returns the number of delayed faults that could not be injected.
     """
-    start, listening, failed = time.monotonic(), True, 0
+    start = time.monotonic()
+    listening = True
+    failed = 0
     while not stop.is_set():
         while delayed and time.monotonic() - start >= delayed[0].after:
             failed += not _act(emulation, delayed.pop(0))

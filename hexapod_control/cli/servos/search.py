@@ -70,7 +70,8 @@ def sweep_port(args: argparse.Namespace, file: RobotFile) -> int:
     except PortGoneError as error:
         raise InputError(str(error)) from None
     print(f"{path}: all baud rates and protocols are tried, which takes up to {MAX_SWEEP_S} s", flush=True)
-    count, found = 0, []
+    count = 0
+    found = []
 
     def tried(text: str) -> None:
         nonlocal count
@@ -151,7 +152,10 @@ def scan(action: ServoAction) -> int:
 
 def set_id(action: ServoAction) -> int:
     """Writes one id, or leads through all servos of the robot."""
-    bus, settings, old, new = action.bus, action.settings, action.args.old, action.args.new
+    bus = action.bus
+    settings = action.settings
+    old = action.args.old
+    new = action.args.new
     if not bus.features.servo_ids:
         raise InputError(f"set-id: servos of {settings.protocol} are channels of a board: plug the servo in elsewhere")
     known = PROTOCOLS[settings.protocol].ids

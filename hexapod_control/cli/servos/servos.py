@@ -107,7 +107,8 @@ def _ping(action: ServoAction) -> int:
     if not bus.features.servo_ids:
         print("the board answers; its servos cannot report" if bus.identify() else "no answer")
         return DONE
-    silent, names = 0, action.names
+    silent = 0
+    names = action.names
     for servo in action.args.ids or settings.ids:
         begin = time.monotonic()
         model = bus.ping(servo)
@@ -119,7 +120,8 @@ def _ping(action: ServoAction) -> int:
 
 def _watch(action: ServoAction) -> int:
     action.bus.identify()
-    screen, answering = TelemetryScreen(), 1
+    screen = TelemetryScreen()
+    answering = 1
     while not action.stop.is_set():
         lines, answering = telemetry_table(action.bus, action.settings)
         screen.show(lines)
@@ -135,7 +137,8 @@ def _off(action: ServoAction) -> int:
     if not action.args.force_model:
         action.bus.identify()  # torque-off in a wrong protocol writes into other registers
     action.bus.relax()
-    wrong, names = torque_missing(action.bus, action.settings.ids, False), action.names
+    wrong = torque_missing(action.bus, action.settings.ids, False)
+    names = action.names
     if wrong:
         holding = [f"{names[i]} (id {i})" for i, state in wrong.items() if state]
         silent = [f"{names[i]} (id {i})" for i, state in wrong.items() if state is None]

@@ -34,9 +34,12 @@ from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.sim.world_settings import ONLY_IN, WorldSettings
 
 SETTLING_TIME_S = 0.9  # left out at the start of a segment, as the robot accelerates; at least one gait cycle
-MIN_SEGMENT_S, MIN_SEGMENT_CYCLES = 3.3, 3.2  # default length of a segment
+# default length of a segment
+MIN_SEGMENT_S = 3.3
+MIN_SEGMENT_CYCLES = 3.2
 # Deviation of a ratio from 1: good up to the first, bad beyond the second.
-GOOD_DEVIATION, BAD_DEVIATION = 0.05, 0.1
+GOOD_DEVIATION = 0.05
+BAD_DEVIATION = 0.1
 SPEED_SHARE = 0.95  # of the maximum speed, for a robot that is too slow for the script
 READY_S = 30.0  # time limit for all nodes to respond after their start
 ALONE_S = 5.0  # time limit for the nodes of another robot in the same namespace to be gone
@@ -62,7 +65,10 @@ class SimulationRun:
         world_options: Mapping[str, object],
     ) -> None:
         """Accepts checked arguments; `world_options` are the settings of the world that the user gave."""
-        self._args, self._robot_file, self._gait, self._world = args, robot_file, gait, world
+        self._args = args
+        self._robot_file = robot_file
+        self._gait = gait
+        self._world = world
         self._world_options = world_options
         self._interactive = sys.stdin.isatty() and not (args.demo or args.stay)
         self._page = ""  # its address
@@ -70,7 +76,8 @@ class SimulationRun:
 
     def _report_unused(self) -> None:
         """Reports options that are given but have no effect with the others."""
-        args, world = self._args, self._world.world
+        args = self._args
+        world = self._world.world
         for name in self._world_options:
             if name in ONLY_IN and world not in ONLY_IN[name]:
                 option = name.replace("_", "-")
@@ -94,7 +101,8 @@ class SimulationRun:
 
     def _run_nodes(self, recording: Path) -> tuple[int, SimulationSession]:
         """Runs the nodes and drives the robot. Returns the exit code and the session."""
-        args, code = self._args, DONE
+        args = self._args
+        code = DONE
         with (
             stop_requests() as stop,
             self._terminal() as terminal,
@@ -173,7 +181,8 @@ class SimulationRun:
 
     def _table(self, session: SimulationSession) -> int:
         """Prints the table. Returns FAILED if a scripted drive on flat ground deviates too much from its command."""
-        truth, cycle = session.robot.truth, self._cycle
+        truth = session.robot.truth
+        cycle = self._cycle
         results = [DriveResult(span.segment, achieved(truth, span, cycle)) for span in session.spans]
         if not results:
             return DONE
@@ -235,7 +244,8 @@ class SimulationSession:
         self.robot = robot
         self.spans: list[DriveSpan] = []
         self.moving: tuple[float, float] = (0.0, 0.0)  # [s] of ground truth time: from standing to standing
-        self._stop, self._graph = stop, supervisor.graph
+        self._stop = stop
+        self._graph = supervisor.graph
         self._wait = BoundedWait(robot, stop, supervisor.check)
 
     def ready(self) -> None:
@@ -292,7 +302,8 @@ class SimulationSession:
 
     def play(self, terminal: Terminal) -> None:
         """Drives by keyboard until the user wants to end."""
-        robot, pilot = self.robot, KeyboardPilot(self.robot, terminal)
+        robot = self.robot
+        pilot = KeyboardPilot(self.robot, terminal)
         begin = since = robot.truth.last.time
         while True:
             now = robot.truth.last.time

@@ -35,7 +35,8 @@ class PatrolClient(RobotClient):
 
     def __init__(self, options: ConnectionOptions) -> None:
         super().__init__(options)
-        self.odometry, self.truth = TrajectoryLog(), TrajectoryLog()
+        self.odometry = TrajectoryLog()
+        self.truth = TrajectoryLog()
         self._odometry_received = -math.inf  # [s] steady time
         self.obstacles: Array = np.zeros((0, 2))  # [m] in odom
         self.scanned = -math.inf  # [s] time of the odometry at the last scan
@@ -87,12 +88,14 @@ class PatrolClient(RobotClient):
         if self._pending is None:
             return
         stamp, scanned = self._pending
-        last, age = self.odometry.last, self.odometry.last.time - stamp
+        last = self.odometry.last
+        age = self.odometry.last.time - stamp
         if -MAX_SCAN_AGE_S < age < 0.0:
             return  # the odometry for that time has not arrived yet
         same_clock = 0.0 <= age < MAX_SCAN_AGE_S and len(self.odometry) > 1
         self.obstacles = transform_points(scanned, self.odometry.at(stamp) if same_clock else last.pose)
-        self.scanned, self._pending = last.time, None
+        self.scanned = last.time
+        self._pending = None
 
     @property
     def scan_is_old(self) -> bool:

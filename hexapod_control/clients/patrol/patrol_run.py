@@ -36,7 +36,10 @@ class PatrolRun:
     def __init__(
         self, robot: PatrolClient, pursuit: Pursuit, result: PatrolResult, stop: StopSignal, blind: bool
     ) -> None:
-        self._robot, self._pursuit, self._result, self._blind = robot, pursuit, result, blind
+        self._robot = robot
+        self._pursuit = pursuit
+        self._result = result
+        self._blind = blind
         self._wait = BoundedWait(robot, stop)
         self._begin = 0.0  # [s] time of the odometry
         self._reported = 0.0  # [s] steady time of the last line of progress
@@ -48,7 +51,8 @@ class PatrolRun:
 
     def prepare(self) -> None:
         """Waits until all topics and services are available, and stands up."""
-        robot, until = self._robot, self._wait.until
+        robot = self._robot
+        until = self._wait.until
         if not wait_until(lambda: len(robot.odometry) > 0, READY_S, self._wait.spin):
             raise RobotError(f"no odom arrives: {why_no_robot(robot.robot_namespace)}")
         until(lambda: robot.state != "", READY_S, "no gait_state: is gait_planner running?")
@@ -65,7 +69,8 @@ class PatrolRun:
         if robot.unplaced_frame and not self._blind:
             text = f"scan: /tf_static does not place its frame {robot.unplaced_frame} on base_link"
             print(f"{text}; taken as base_link, publish the place of the lidar", file=sys.stderr)
-        self._begin, self._last_walkable = robot.odometry.last.time, time.monotonic()
+        self._begin = robot.odometry.last.time
+        self._last_walkable = time.monotonic()
         truth = self._truth()  # in the world, before the alignment below
         if truth is not None:
             self._world_in_odom = robot.odometry.last.pose @ truth.inverse()
@@ -115,7 +120,8 @@ class PatrolRun:
         return self._world_in_odom @ robot.truth.at(robot.odometry.last.time) if len(robot.truth) > 1 else None
 
     def _record(self, pose: Pose) -> None:
-        result, truth = self._result, self._truth()
+        result = self._result
+        truth = self._truth()
         for track, place in ((result.odometry, pose), (result.truth, truth)):
             if place is not None and (not track or math.dist(track[-1][:2], place[:2]) >= PATH_STEP_M):
                 track.append(place)
@@ -126,7 +132,8 @@ class PatrolRun:
     def _arrive(self, command: PursuitCommand, now: float) -> None:
         while len(self._result.arrivals) < command.reached:
             number = len(self._result.arrivals)
-            goal, pose = self._pursuit.waypoints[number], self._robot.odometry.last.pose
+            goal = self._pursuit.waypoints[number]
+            pose = self._robot.odometry.last.pose
             self._result.arrivals.append(pose[:2])
             line = f"waypoint {number + 1} of {len(self._pursuit.waypoints)} reached after {now - self._begin:.1f} s"
             line += f", {_error_text(goal, pose)}"
@@ -157,8 +164,10 @@ class PatrolRun:
             print(f"\r{'':70s}\r", end="", file=sys.stderr, flush=True)
 
     def _stuck(self, command: PursuitCommand) -> str:
-        goal, seen = self._pursuit.waypoints[command.reached], self._robot.obstacles
-        number, distance = command.reached + 1, command.distance
+        goal = self._pursuit.waypoints[command.reached]
+        seen = self._robot.obstacles
+        number = command.reached + 1
+        distance = command.distance
         text = f"waypoint {number} ({goal.x:g}, {goal.y:g}) cannot be reached: {distance:.2f} m away, "
         text += f"no progress for {self._pursuit.settings.progress_timeout:g} s"
         if len(seen) and not self._blind:

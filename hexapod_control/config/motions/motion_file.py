@@ -26,7 +26,10 @@ from hexapod_control.core.motions.motion_steps import (
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Robot, Vector
 
-FEET, BODY, GAIT, GUIDED_LEG = "the feet", "the body", "the gait", "the leg"
+FEET = "the feet"
+BODY = "the body"
+GAIT = "the gait"
+GUIDED_LEG = "the leg"
 ALL_RESOURCES = frozenset({FEET, BODY, GAIT, GUIDED_LEG})
 MAX_DEPTH = 8  # steps within steps
 MAX_STEPS = 5000  # in one pass, including repetitions
@@ -103,7 +106,8 @@ class _StepReader:
 def _single(entry: DocumentEntry) -> tuple[str, DocumentEntry]:
     """Name of a step in the file, and the section of its keys."""
     if isinstance(entry.value, str):  # a step without keys
-        word, values = str(entry.value), DocumentEntry(entry.path, entry.key, entry.line, {}, entry.fault)
+        word = str(entry.value)
+        values = DocumentEntry(entry.path, entry.key, entry.line, {}, entry.fault)
     elif entry.is_section and len(entry.children) == 1:
         ((word, found),) = entry.children.items()
         values = DocumentEntry(

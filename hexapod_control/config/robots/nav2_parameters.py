@@ -44,7 +44,8 @@ NOISE_SHARE = 0.4  # spread of the samples, of the maximum speed, as in Nav2's d
 SAMPLE_STEPS = 2  # of the model in which a sample may reach the maximum speed: more than the noise within one
 # MPPI weighs its samples by differences of their costs. Critics that score metres or radians are made for robots that
 # come this far within the horizon; for a slower one the same weights leave all samples nearly equal: it does not start.
-NAV2_AHEAD_M, NAV2_TURN_RAD = 1.4, 5.3
+NAV2_AHEAD_M = 1.4
+NAV2_TURN_RAD = 5.3
 METRE_WEIGHTS = {"GoalCritic": 5.0, "PathAlignCritic": 14.0, "PathFollowCritic": 5.0}
 RADIAN_WEIGHTS = {"GoalAngleCritic": 3.0, "PathAngleCritic": 2.0}
 MIN_SPEED_SHARE = 0.2  # of the maximum speed, at the end of a recovery
@@ -98,7 +99,8 @@ def _rates(walk: WalkController, capabilities: Capabilities, goal: Twist) -> tup
     for wanted in (goal, ZERO):
         walk.drive(wanted)
         now = start = max(map(abs, walk.speed.twist))
-        end, ticks = max(map(abs, wanted)), 0
+        end = max(map(abs, wanted))
+        ticks = 0
         while abs(now - end) > (1.0 - SPEED_SHARE) * max(map(abs, goal)) and ticks * TICK_S < MAX_ACCELERATION_TIME_S:
             row = walk.advance(TICK_S, row).joints
             now = max(map(abs, walk.speed.twist))
@@ -272,5 +274,6 @@ def _place(document: object, name: str) -> tuple[CommentedMap, str]:
     for section in (*sections, key):
         if not isinstance(found, CommentedMap) or section not in found:
             raise Nav2FileError(f"{name}: is missing; start from a copy of config/nav2.yaml")
-        parent, found = found, found[section]
+        parent = found
+        found = found[section]
     return parent, key

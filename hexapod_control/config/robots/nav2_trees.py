@@ -30,7 +30,9 @@ class TreeError(ValueError):
 
 def turning_time(robot: Nav2Robot, angle: float) -> float:
     """Time [s] that the behaviour `spin` may take for a turn [rad]."""
-    rate, up, down = robot.velocity.wz, robot.acceleration.wz, robot.deceleration.wz
+    rate = robot.velocity.wz
+    up = robot.acceleration.wz
+    down = robot.deceleration.wz
     return _allowance(abs(angle) / rate + rate / up + rate / down)
 
 

@@ -345,15 +345,15 @@ def _check_neutral(robot: Robot, leg: Leg, values: CheckedValues) -> None:
 
 def _check_stepping(robot: Robot, legs: Sequence[CheckedValues]) -> None:
     """Checks that every foot has a stance region around its neutral foothold."""
-    stance, walk, apart = nominal_stance(robot), robot.walk, max_radii(robot)
+    stance = nominal_stance(robot)
+    walk = robot.walk
+    apart = max_radii(robot)
     for leg, radius, most, values in zip(robot.legs, stance.radii, apart, legs, strict=True):
         if radius >= MIN_RADIUS:
             continue
         x, y = leg.foothold
-        where, bound = (
-            f"is [{x:g}, {y:g}]",
-            f"must let leg {leg.name} step {MIN_RADIUS * 1000.0:g} mm in every direction",
-        )
+        where = f"is [{x:g}, {y:g}]"
+        bound = f"must let leg {leg.name} step {MIN_RADIUS * 1000.0:g} mm in every direction"
         if most < MIN_RADIUS:
             raise values.entries["foothold"].error(where, bound, "move it away from the foothold of its neighbour")
         lift = f"walk.lift_height {walk.lift_height:g} m and walk.height {walk.height:g} m"

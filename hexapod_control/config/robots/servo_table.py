@@ -76,7 +76,8 @@ class CatalogServo:
             nearest = below[-1] if below else above[0]
             scale = voltage / nearest.voltage
             return ServoFigures(voltage, nearest.no_load_speed * scale, nearest.stall_torque * scale)
-        low, high = below[-1], above[0]
+        low = below[-1]
+        high = above[0]
         share = (voltage - low.voltage) / (high.voltage - low.voltage)
         return ServoFigures(*(a + share * (b - a) for a, b in zip(low, high, strict=True)))
 

@@ -39,7 +39,9 @@ class GaitClock(Copyable):
 
     def enter(self, gait: Gait, phase: float) -> None:
         """Switches to a gait at once, at a phase in [0, 1)."""
-        self.gait, self.phase, self.change = gait, phase, None
+        self.gait = gait
+        self.phase = phase
+        self.change = None
         self.until = [gait.until_lift_off(leg, phase) for leg in range(len(gait.lift_off))]
 
     def advance(self, step: float, flight: list[float]) -> list[tuple[int, float]]:

@@ -81,7 +81,9 @@ class Placement:
         """A point of base_footprint [m] in base_link [m]."""
         (a, b, c), (d, e, f), (g, h, i) = self.rotation
         tx, ty, tz = self._translation
-        x, y, z = x - tx, y - ty, z - tz
+        x = x - tx
+        y = y - ty
+        z = z - tz
         return a * x + d * y + g * z, b * x + e * y + h * z, c * x + f * y + i * z
 
     def to_footprint(self, x: float, y: float, z: float) -> Vector:

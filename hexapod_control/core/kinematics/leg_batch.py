@@ -49,7 +49,9 @@ class BatchSolution(NamedTuple):
 def forward_over_arrays(leg: Leg, joints: Coordinates) -> Coordinates:
     """Ball centers [m, hip frame] for joint angles [rad]: `leg_forward` over arrays."""
     coxa, femur, tibia = joints
-    c, s, d = np.cos(coxa), np.sin(coxa), leg.femur_lateral
+    c = np.cos(coxa)
+    s = np.sin(coxa)
+    d = leg.femur_lateral
     lower = femur + tibia
     r = leg.coxa.length + leg.femur.length * np.cos(femur) + leg.tibia.length * np.cos(lower)
     z = leg.femur_vertical + leg.femur.length * np.sin(femur) + leg.tibia.length * np.sin(lower)
@@ -111,11 +113,14 @@ class _Target(NamedTuple):
 
 def _target(leg: Leg, x: Array, y: Array, z: Array) -> _Target:
     """Ball centers [m, hip frame] in the plane of the leg."""
-    d, a, b = leg.femur_lateral, leg.femur.length, leg.tibia.length
+    d = leg.femur_lateral
+    a = leg.femur.length
+    b = leg.tibia.length
     squared = x * x + y * y
     off_axis = (squared >= d * d) & (squared >= ON_AXIS * ON_AXIS)
     radial = np.sqrt(np.where(off_axis, squared - d * d, 0.0))
-    u, w = radial - leg.coxa.length, z - leg.femur_vertical
+    u = radial - leg.coxa.length
+    w = z - leg.femur_vertical
     cosine = (u * u + w * w - (a * a + b * b)) / (2.0 * a * b)
     return _Target(off_axis, squared, x * radial + d * y, y * radial - d * x, u, w, cosine)
 
@@ -128,9 +133,14 @@ def _arc(radius: float, lower: Array) -> Array:
 
 def _rolled(leg: Leg, radius: float, target: _Target) -> tuple[Array, Array]:
     """As `rolling_shift` [m, hip frame], but from the target: coxa and femur angle need not be computed."""
-    a, b, u, w = leg.femur.length, leg.tibia.length, target.outward, target.upward
+    a = leg.femur.length
+    b = leg.tibia.length
+    u = target.outward
+    w = target.upward
     cosine = np.clip(target.cosine, -1.0, 1.0)
-    along, across = b + a * cosine, a * np.sqrt(1.0 - cosine * cosine)  # of the foot, seen along the tibia
+    # of the foot, seen along the tibia
+    along = b + a * cosine
+    across = a * np.sqrt(1.0 - cosine * cosine)
     arc = _arc(radius, np.arctan2(w * along - u * across, u * along + w * across))
     share = arc / np.where(target.off_axis, target.squared, 1.0)
     x, y = math.cos(BENT_LEG[0]), math.sin(BENT_LEG[0])
@@ -140,12 +150,17 @@ def _rolled(leg: Leg, radius: float, target: _Target) -> tuple[Array, Array]:
 
 def _solve(leg: Leg, target: _Target) -> BatchSolution:
     """Inverse kinematics of targets in the plane of the leg."""
-    a, b, u, w = leg.femur.length, leg.tibia.length, target.outward, target.upward
+    a = leg.femur.length
+    b = leg.tibia.length
+    u = target.outward
+    w = target.upward
     coxa = np.where(target.off_axis, np.arctan2(target.plane_y, target.plane_x), BENT_LEG[0])
     reached = target.off_axis & (np.abs(target.cosine) <= 1.0)
     cosine = np.clip(target.cosine, -1.0, 1.0)
     tibia = -np.arccos(cosine)
-    along, across = a + b * cosine, b * np.sqrt(1.0 - cosine * cosine)  # of the foot, seen along the femur
+    # of the foot, seen along the femur
+    along = a + b * cosine
+    across = b * np.sqrt(1.0 - cosine * cosine)
     femur = np.arctan2(w * along + u * across, u * along - w * across)
     for joint, angle in zip(leg.joints, (coxa, femur, tibia), strict=True):
         reached &= (angle >= joint.lower) & (angle <= joint.upper)

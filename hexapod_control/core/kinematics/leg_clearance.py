@@ -93,7 +93,8 @@ class LegNeighbours:
         fronts, backs = self._extents(joints)
         # Each leg with the next one around the body; the last one, with index -1, comes before the first one.
         for last in range(-1, len(fronts) - 1):
-            span, after = self.spans[last], last + 1
+            span = self.spans[last]
+            after = last + 1
             if backs[after] - fronts[last] - span.thickness < best.distance:
                 pair = span.row, self.spans[after].row
                 first, second = (capsules(self.robot, row, joints[row]) for row in pair)
@@ -104,7 +105,8 @@ class LegNeighbours:
 
     def _extents(self, joints: Sequence[LegJoints]) -> tuple[list[float], list[float]]:
         """Upper ends [m] of the legs along the axis to the next leg, lower ends along that from the previous one."""
-        fronts, backs = [], []
+        fronts = []
+        backs = []
         for row, (hip_x, hip_y), yaw, (coxa, femur, tibia, lateral), ahead, behind, _ in self.spans:
             turn, lift, bend = joints[row]
             heading = yaw + turn
@@ -117,7 +119,8 @@ class LegNeighbours:
                 far = coxa
             elif coxa < near:
                 near = coxa
-            x, y = hip_x - lateral * s, hip_y + lateral * c
+            x = hip_x - lateral * s
+            y = hip_y + lateral * c
             ux, uy = ahead
             along = ux * c + uy * s
             fronts.append(ux * x + uy * y + along * (far if along > 0.0 else near))
@@ -137,12 +140,16 @@ def capsules(robot: Robot, row: int, joints: LegJoints) -> tuple[LegCapsule, Leg
     leg = robot.legs[row]
     coxa, lift, bend = joints
     c, s = cos(leg.hip_yaw + coxa), sin(leg.hip_yaw + coxa)
-    x, y, z = leg.hip[0] - leg.femur_lateral * s, leg.hip[1] + leg.femur_lateral * c, leg.hip[2] + leg.femur_vertical
+    x = leg.hip[0] - leg.femur_lateral * s
+    y = leg.hip[1] + leg.femur_lateral * c
+    z = leg.hip[2] + leg.femur_vertical
     r = leg.coxa.length
     axis = x + r * c, y + r * s, z
-    r, z = r + leg.femur.length * cos(lift), z + leg.femur.length * sin(lift)
+    r = r + leg.femur.length * cos(lift)
+    z = z + leg.femur.length * sin(lift)
     knee = x + r * c, y + r * s, z
-    r, z = r + leg.tibia.length * cos(lift + bend), z + leg.tibia.length * sin(lift + bend)
+    r = r + leg.tibia.length * cos(lift + bend)
+    z = z + leg.tibia.length * sin(lift + bend)
     femur, tibia = radii(leg, robot)
     return LegCapsule(knee, (x + r * c, y + r * s, z), tibia), LegCapsule(axis, knee, femur)
 
@@ -152,7 +159,9 @@ def capsule_distance(first: Sequence[LegCapsule], second: Sequence[LegCapsule], 
     best = max_distance
     for (p, q, r), (a, b, t) in product(first, second):
         # Each segment is inside a ball about its middle; capsules in distant balls are skipped. Lengths are doubled.
-        x, y, z = p[0] + q[0] - a[0] - b[0], p[1] + q[1] - a[1] - b[1], p[2] + q[2] - a[2] - b[2]
+        x = p[0] + q[0] - a[0] - b[0]
+        y = p[1] + q[1] - a[1] - b[1]
+        z = p[2] + q[2] - a[2] - b[2]
         apart = 2.0 * (best + r + t) + dist(p, q) + dist(a, b)
         if x * x + y * y + z * z < apart * apart:
             best = min(best, segment_distance(p, q, a, b) - r - t)
@@ -164,25 +173,39 @@ def segment_distance(p: Vector, q: Vector, a: Vector, b: Vector) -> float:
 
     Source: C. Ericson, Real-Time Collision Detection, section 5.1.9.
     """
-    ux, uy, uz = q[0] - p[0], q[1] - p[1], q[2] - p[2]
-    vx, vy, vz = b[0] - a[0], b[1] - a[1], b[2] - a[2]
-    wx, wy, wz = p[0] - a[0], p[1] - a[1], p[2] - a[2]
-    uu, vv, uv = ux * ux + uy * uy + uz * uz, vx * vx + vy * vy + vz * vz, ux * vx + uy * vy + uz * vz
-    uw, vw = ux * wx + uy * wy + uz * wz, vx * wx + vy * wy + vz * wz
+    ux = q[0] - p[0]
+    uy = q[1] - p[1]
+    uz = q[2] - p[2]
+    vx = b[0] - a[0]
+    vy = b[1] - a[1]
+    vz = b[2] - a[2]
+    wx = p[0] - a[0]
+    wy = p[1] - a[1]
+    wz = p[2] - a[2]
+    uu = ux * ux + uy * uy + uz * uz
+    vv = vx * vx + vy * vy + vz * vz
+    uv = ux * vx + uy * vy + uz * vz
+    uw = ux * wx + uy * wy + uz * wz
+    vw = vx * wx + vy * wy + vz * wz
     determinant = uu * vv - uv * uv
     # Parallel segments: any point of the first can be used; the end of the second then decides.
     s = min(max((uv * vw - uw * vv) / determinant, 0.0), 1.0) if determinant > 1e-15 * uu * vv else 0.0
     t = (uv * s + vw) / vv
     if t < 0.0:
-        s, t = min(max(-uw / uu, 0.0), 1.0), 0.0
+        s = min(max(-uw / uu, 0.0), 1.0)
+        t = 0.0
     elif t > 1.0:
-        s, t = min(max((uv - uw) / uu, 0.0), 1.0), 1.0
-    x, y, z = wx + s * ux - t * vx, wy + s * uy - t * vy, wz + s * uz - t * vz
+        s = min(max((uv - uw) / uu, 0.0), 1.0)
+        t = 1.0
+    x = wx + s * ux - t * vx
+    y = wy + s * uy - t * vy
+    z = wz + s * uz - t * vz
     return sqrt(x * x + y * y + z * z)
 
 
 def _unit(start: tuple[float, float], end: tuple[float, float]) -> tuple[float, float]:
-    dx, dy = end[0] - start[0], end[1] - start[1]
+    dx = end[0] - start[0]
+    dy = end[1] - start[1]
     length = hypot(dx, dy)
     return (dx / length, dy / length) if length > 0.0 else (1.0, 0.0)
 

@@ -121,7 +121,9 @@ def solve_leg_unlimited(leg: Leg, foot: Vector, previous: LegJoints) -> LegResul
     """As `solve_leg`, but without joint limits."""
     c, s, hip_x, hip_y, hip_z, d, coxa_length, vertical, a, b, a_squared, b_squared, twice_ab = leg.ik_constants
     x, y, z = foot
-    x, y, z = x - hip_x, y - hip_y, z - hip_z
+    x = x - hip_x
+    y = y - hip_y
+    z = z - hip_z
     if leg.rotation is None:
         x, y = c * x + s * y, c * y - s * x
     else:
@@ -131,21 +133,26 @@ def solve_leg_unlimited(leg: Leg, foot: Vector, previous: LegJoints) -> LegResul
     distance = hypot(x, y)
     if distance < ON_AXIS or distance < d or distance < -d:
         reason = UnreachableReason.ON_AXIS if distance < ON_AXIS else UnreachableReason.TOO_NEAR
-        coxa, radial, excess = previous[0], 0.0, abs(d) - distance
+        coxa = previous[0]
+        radial = 0.0
+        excess = abs(d) - distance
     else:
         radial = sqrt(distance * distance - d * d)
         coxa = atan2(y, x) - asin(d / distance)
         if abs(coxa) > pi:
             coxa = math.remainder(coxa, math.tau)
 
-    u, w = radial - coxa_length, z - vertical
+    u = radial - coxa_length
+    w = z - vertical
     squared = u * u + w * w
     cosine = (squared - a_squared - b_squared) / twice_ab
     if cosine > 1.0:
-        reason, excess = reason or UnreachableReason.TOO_FAR, excess or sqrt(squared) - (a + b)
+        reason = reason or UnreachableReason.TOO_FAR
+        excess = excess or sqrt(squared) - (a + b)
         cosine = 1.0
     elif cosine < -1.0:
-        reason, excess = reason or UnreachableReason.TOO_NEAR, excess or abs(a - b) - sqrt(squared)
+        reason = reason or UnreachableReason.TOO_NEAR
+        excess = excess or abs(a - b) - sqrt(squared)
         cosine = -1.0
     tibia = -acos(cosine)
     femur = atan2(w, u) - atan2(b * sin(tibia), a + b * cosine)
@@ -169,7 +176,8 @@ def leg_velocity(leg: Leg, joints: LegJoints, velocity: Vector) -> LegJoints:
     cos_coxa, sin_coxa = cos(coxa), sin(coxa)
     radial_speed = vx * cos_coxa + vy * sin_coxa
     across_speed = vy * cos_coxa - vx * sin_coxa
-    a, b = leg.femur.length, leg.tibia.length
+    a = leg.femur.length
+    b = leg.tibia.length
     total = femur + tibia
     cos_femur, cos_total = cos(femur), cos(total)
     radial = leg.coxa.length + a * cos_femur + b * cos_total
@@ -211,7 +219,8 @@ def base_to_hip(
     c, s = leg.hip_direction
     x, y, z = point
     hip_x, hip_y, hip_z = leg.hip
-    x, y = x - hip_x, y - hip_y
+    x = x - hip_x
+    y = y - hip_y
     if leg.rotation is not None:
         return _into_tilted(leg.rotation, (x, y, z - hip_z))
     return c * x + s * y, c * y - s * x, z - hip_z

@@ -35,7 +35,8 @@ def fit_plane(
     determinant = xx * yy - xy * xy
     if determinant <= min_spread * xx * yy or determinant == 0.0:
         return None
-    a, b = (xz * yy - yz * xy) / determinant, (yz * xx - xz * xy) / determinant
+    a = (xz * yy - yz * xy) / determinant
+    b = (yz * xx - xz * xy) / determinant
     return a, b, mz - a * mx - b * my
 
 
@@ -50,5 +51,7 @@ def attitude_over_feet(centers: Sequence[Vector], foot_radius: float) -> BodyPos
     a, b, c = plane
     # The ground's normal in base_link is the last row of the rotation base_link -> base_footprint.
     length = math.sqrt(a * a + b * b + 1.0)
-    nx, ny, nz = -a / length, -b / length, 1.0 / length
+    nx = -a / length
+    ny = -b / length
+    nz = 1.0 / length
     return BodyPose(z=foot_radius - c * nz, roll=math.atan2(ny, nz), pitch=math.asin(-nx))

@@ -29,7 +29,8 @@ def fit_rigid(
     if yaw is None:
         # The weighted deviations of the points sum to zero, so the targets need no centering.
         pairs = [(w * (x - px), w * (y - py), u, v) for w, (x, y), (u, v) in zip(weights, points, targets, strict=True)]
-        cross, dot = math.fsum(x * v - y * u for x, y, u, v in pairs), math.fsum(x * u + y * v for x, y, u, v in pairs)
+        cross = math.fsum(x * v - y * u for x, y, u, v in pairs)
+        dot = math.fsum(x * u + y * v for x, y, u, v in pairs)
         yaw = math.atan2(cross, dot)
     x, y = Pose(0.0, 0.0, yaw).apply(px, py)
     return Pose(tx - x, ty - y, yaw)

@@ -38,11 +38,13 @@ def detect_support(robot: Robot, joints: Sequence[LegJoints], pose: BodyPose) ->
     level = Placement(pose._replace(z=0.0), 0.0)
     centers = [hip_to_base(leg, leg_forward(leg, angles)[1]) for leg, angles in zip(robot.legs, joints, strict=True)]
     points = [level.to_footprint(*center) for center in centers]
-    on_feet, on_belly = robot.foot_radius - min(point[2] for point in points), _tilted_belly_height(robot, level)
+    on_feet = robot.foot_radius - min(point[2] for point in points)
+    on_belly = _tilted_belly_height(robot, level)
     height = max(on_feet, on_belly)
     pose = pose._replace(z=height - robot.walk.height)
     placement = Placement(pose, robot.walk.height)
-    contacts, lifts = [], []
+    contacts = []
+    lifts = []
     for leg, angles, (x, y, z) in zip(robot.legs, joints, points, strict=True):
         shift = rolling_shift(leg, angles, placement, robot.foot_radius)
         contacts.append((x - shift[0], y - shift[1]))

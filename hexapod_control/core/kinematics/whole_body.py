@@ -36,11 +36,15 @@ def rolling_shift(leg: Leg, joints: LegJoints, placement: Placement, radius: flo
     radial = -cos(angle)
     if leg.rotation is None:  # _in_base and Placement.rotate inlined for speed
         heading = leg.hip_yaw + coxa
-        along_x, along_y, up = radial * cos(heading), radial * sin(heading), -sin(angle)
+        along_x = radial * cos(heading)
+        along_y = radial * sin(heading)
+        up = -sin(angle)
     else:
         along_x, along_y, up = _in_base(leg, coxa, radial, -sin(angle))
     (a, b, c), (d, e, f), (g, h, i) = placement.rotation
-    x, y, z = a * along_x + b * along_y + c * up, d * along_x + e * along_y + f * up, g * along_x + h * along_y + i * up
+    x = a * along_x + b * along_y + c * up
+    y = d * along_x + e * along_y + f * up
+    z = g * along_x + h * along_y + i * up
     across = hypot(x, y)
     if across < 1e-12:
         return 0.0, 0.0
@@ -97,7 +101,8 @@ def rolling_displacement(
     `tilt` is the change of the body's roll and pitch [rad]. Use this function, not differences of `rolling_shift`, for
     sums of small steps: a leaning tibia that turns about the vertical spins its ball without rolling it.
     """
-    coxa, bent = 0.5 * (before[0] + after[0]), after[1] + after[2] - before[1] - before[2]
+    coxa = 0.5 * (before[0] + after[0])
+    bent = after[1] + after[2] - before[1] - before[2]
     x, y, _ = placement.rotate(*_in_base(leg, coxa - QUARTER_TURN, bent, after[0] - before[0]))
     return radius * (y + tilt[1]), -radius * (x + tilt[0])
 
@@ -143,8 +148,11 @@ def whole_body_pose(
     previous: Sequence[LegJoints],
 ) -> WholeBodyPose:
     """The pose with feet `lifts` [m] above their contact points [m, base_footprint]; `previous` joints in [rad]."""
-    joints, centers, unreached = [], [], None
-    preload, radius = robot.walk.preload, robot.foot_radius
+    joints = []
+    centers = []
+    unreached = None
+    preload = robot.walk.preload
+    radius = robot.foot_radius
     for leg, contact, lift, before in zip(robot.legs, contacts, lifts, previous, strict=True):
         center, solution = ball_center_and_joints(leg, contact, lift - preload, placement, radius, before)
         angles, reason, excess = solution

@@ -106,7 +106,8 @@ class MotionPlayer:
 
     def take_outcomes(self) -> list[MotionOutcome]:
         """Returns the outcomes of motions that have ended since the last call."""
-        outcomes, self._outcomes = self._outcomes, []
+        outcomes = self._outcomes
+        self._outcomes = []
         return outcomes
 
     def execute(self, motion: RehearsedMotion) -> None:
@@ -114,7 +115,8 @@ class MotionPlayer:
         if self._now is None:
             self._start(motion)
         else:
-            self._next, self.state = motion, PlayerState.STOPPING
+            self._next = motion
+            self.state = PlayerState.STOPPING
 
     def finish_cycle(self) -> None:
         """Ends the running motion after its cycle, and discards the waiting one."""
@@ -130,7 +132,8 @@ class MotionPlayer:
         if self._now is None:
             return
         end = MotionEnd.REFUSED if refusal else MotionEnd.CANCELLED
-        self.refusal, self._next = refusal or self.refusal, None
+        self.refusal = refusal or self.refusal
+        self._next = None
         self._finish(MotionOutcome(self.name, end, self.progress, refusal))
         self.planner.halt()
 
@@ -162,9 +165,12 @@ class MotionPlayer:
 
     def _start(self, motion: RehearsedMotion) -> None:
         """Starts a motion, and stores the settings to restore."""
-        self._now, self.state, self.refusal = motion, PlayerState.RUNNING, ""
+        self._now = motion
+        self.state = PlayerState.RUNNING
+        self.refusal = ""
         self._restored = self.planner.view.settings
-        self._passes, self._total = 0, 0.0
+        self._passes = 0
+        self._total = 0.0
         self.planner.plays_motion = True
         self._begin_pass(motion.motion)
 
@@ -190,7 +196,8 @@ class MotionPlayer:
             if refusal is None:
                 self._execution = None
                 if self._takes_start_posture:  # the pass itself begins here
-                    self._takes_start_posture, self._elapsed = False, 0.0
+                    self._takes_start_posture = False
+                    self._elapsed = 0.0
                 continue
             if refusal:
                 self.cancel(refusal)
@@ -212,7 +219,10 @@ class MotionPlayer:
     def _finish(self, outcome: MotionOutcome) -> None:
         """Ends the motion, and restores the settings before it."""
         self._outcomes.append(outcome)
-        self._now, self._execution, self._remaining, self.state = None, None, [], PlayerState.NONE
+        self._now = None
+        self._execution = None
+        self._remaining = []
+        self.state = PlayerState.NONE
         before = self._restored
         self.planner.plays_motion = False
         self.planner.change_gait(before.selection.name)

@@ -14,7 +14,9 @@ from hexapod_control.core.names import quoted
 
 MAX_TEXT_LENGTH = 64_000  # characters of a motion file
 MAX_REQUEST_LENGTH = 2 * MAX_TEXT_LENGTH  # characters, with the escapes of JSON
-MAX_NAME_LENGTH, MAX_FILE_LENGTH = 60, 300  # characters
+# characters
+MAX_NAME_LENGTH = 60
+MAX_FILE_LENGTH = 300
 FORMAT = 'send a name, or a motion file as {"file": NAME, "text": CONTENT}'
 
 

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 
 from hexapod_control.core.planner.tick_plan import RobotState
 
-REHEARSE, DONE, CANCELLED, REFUSED = "rehearse", "done", "cancelled", "refused"
+REHEARSE = "rehearse"
+DONE = "done"
+CANCELLED = "cancelled"
+REFUSED = "refused"
 END_PHASES = (DONE, CANCELLED, REFUSED)
 NO_MOTION = "none"
 STATE_NAMES: Mapping[RobotState, str] = {  # names while the robot moves without a motion

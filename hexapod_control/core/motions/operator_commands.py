@@ -122,7 +122,8 @@ class OperatorCommands:
 
     def interrupt(self) -> None:
         """Stops for a pause of the machine; `resume` then continues standing up or sitting down."""
-        view, request = self._planner.view, self._interrupted
+        view = self._planner.view
+        request = self._interrupted
         if view.lying_down or view.rising:
             request = self.sit if view.lying_down else self.stand
         self.stop()
@@ -130,7 +131,8 @@ class OperatorCommands:
 
     def resume(self) -> None:
         """Continues what was interrupted, unless a stop, a fall or torque off came after it."""
-        request, self._interrupted = self._interrupted, None
+        request = self._interrupted
+        self._interrupted = None
         view = self._planner.view
         if request is not None and (view.rising or view.lying_down or view.on_feet):
             request()
@@ -149,7 +151,8 @@ class OperatorCommands:
         """Ends the motion that is played or rehearsed: the robot comes to rest, feet in the air are set down."""
         if self.rehearsing:
             self._outcomes.append(MotionOutcome(self.rehearsing, MotionEnd.CANCELLED, 0.0))
-            self._rehearsal, self.awaited = None, ""
+            self._rehearsal = None
+            self.awaited = ""
         self._player.cancel()
 
     # --- motions -----------------------------------------------------------------------------------
@@ -161,7 +164,8 @@ class OperatorCommands:
 
     def await_motion(self, name: str) -> None:
         """Announces a motion whose file is being read; `rehearse` follows unless another request comes first."""
-        self._rehearsal, self.awaited = None, name
+        self._rehearsal = None
+        self.awaited = name
 
     def playing_refusal(self) -> str:
         """Returns why no motion can be played now; empty if one can."""
@@ -171,12 +175,14 @@ class OperatorCommands:
 
     def play(self, motion: RehearsedMotion) -> None:
         """Plays a motion that has been rehearsed already."""
-        self._rehearsal, self.awaited = None, ""
+        self._rehearsal = None
+        self.awaited = ""
         self._player.execute(motion)
 
     def rehearse(self, motion: Choreography) -> None:
         """Starts the rehearsal of a motion; `advance_rehearsal` continues it and then plays the motion."""
-        self._rehearsal, self.awaited = MotionRehearsal(self._planner.robot, motion), ""
+        self._rehearsal = MotionRehearsal(self._planner.robot, motion)
+        self.awaited = ""
 
     def advance_rehearsal(self) -> RehearsedMotion | None:
         """Advances the rehearsal by one tick. Returns the motion once it has passed and plays."""
@@ -194,12 +200,14 @@ class OperatorCommands:
 
     def finish_cycle(self) -> None:
         """Ends the motion after its cycle, and discards a motion in rehearsal."""
-        self._rehearsal, self.awaited = None, ""
+        self._rehearsal = None
+        self.awaited = ""
         self._player.finish_cycle()
 
     def take_outcomes(self) -> list[MotionOutcome]:
         """Returns the outcomes of motions and rehearsals that have ended since the last call."""
-        outcomes, self._outcomes = [*self._outcomes, *self._player.take_outcomes()], []
+        outcomes = [*self._outcomes, *self._player.take_outcomes()]
+        self._outcomes = []
         return outcomes
 
     def _end_motion_for_request(self) -> str:

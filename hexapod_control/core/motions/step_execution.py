@@ -56,7 +56,8 @@ class StepContext:
 
     def begin_tick(self, dt: float) -> None:
         """Begins a tick of `dt` [s]."""
-        self.dt, self._begun = dt, 0
+        self.dt = dt
+        self._begun = 0
 
     def may_begin(self) -> bool:
         """Counts a step that is about to begin. Returns False if no more may begin in this tick."""
@@ -148,7 +149,8 @@ def _swayed(context: StepContext, cosine: BodyPose, sine: BodyPose, period: floa
         if not view.pose_reachable(around):
             yield f"the body cannot sway as far as ({_pose_text(around)})"
             return
-    time, total = 0.0, rounds * period
+    time = 0.0
+    total = rounds * period
     while time < total:
         fade = min(1.0, 2.0 * time / period, 2.0 * (total - time) / period)
         share = fade * fade * (3.0 - 2.0 * fade)
@@ -311,7 +313,8 @@ def _driven(context: StepContext, twist: Twist, ends: tuple[float, float, float]
     max_duration, max_distance, max_angle = (end or math.inf for end in ends)
     time = distance = angle = 0.0
     while True:
-        speed, rate = math.hypot(context.twist.vx, context.twist.vy), abs(context.twist.wz)
+        speed = math.hypot(context.twist.vx, context.twist.vy)
+        rate = abs(context.twist.wz)
         distance += speed * context.dt
         angle += rate * context.dt
         half_braking_time = context.planner.view.braking_time() / 2.0

@@ -60,7 +60,8 @@ def build_plan(
     else:
         joints_before = read_only(context.joints)
     if pose.centers is None:
-        feet, feet_velocity = None, _at_rest(context)
+        feet = None
+        feet_velocity = _at_rest(context)
     else:
         feet = read_only(pose.centers)
         feet_before = forward(robot, joints_before) if last is None or last.feet is None else last.feet
@@ -89,7 +90,8 @@ def build_plan(
 
 def plan_at_rest(context: PlannerContext, state: RobotState) -> TickPlan:
     """Returns the last plan with zero velocities; before the first tick, a plan without targets."""
-    zero, last = _at_rest(context), context.plan
+    zero = _at_rest(context)
+    last = context.plan
     if last is not None:
         return last._replace(state=state, feet_velocity=zero, joint_velocity=zero, twist=ZERO, unreached=None)
     legs = len(context.robot.legs)
@@ -122,7 +124,8 @@ def for_whole_robot(plan: TickPlan, legs: WalkingLegs) -> TickPlan:
         return plan
     folded = read_only(legs.folded)
     held = read_only(list(map(clamp, legs.whole.legs, legs.folded)))
-    centers, still = forward(legs.whole, held), read_only(np.zeros_like(folded))
+    centers = forward(legs.whole, held)
+    still = read_only(np.zeros_like(folded))
 
     def with_lost(values: Array, of_lost: Array) -> Array:
         completed = of_lost.copy()
@@ -210,14 +213,16 @@ class Planner(Copyable):
             dt, moving=context.plan is not None and bool(np.count_nonzero(context.plan.joint_velocity))
         )
         dt = min(dt, MAX_TICK_S)
-        pose, legs = self._state.advance(dt, context), context.legs
+        pose = self._state.advance(dt, context)
+        legs = context.legs
         self._failed = False
         if pose is None:
             plan = plan_at_rest(context, self.state)
             self._state = respond(self._state.after_rest(context), plan, dt, context)
             return for_whole_robot(plan_at_rest(context, self.state), context.legs)
         plan = build_plan(context, self.state, pose, self._state.walk, dt)
-        context.joints, context.plan = tuple(pose.joints), plan
+        context.joints = tuple(pose.joints)
+        context.plan = plan
         self._state = respond(self._state.after_tick(plan, dt, context), plan, dt, context)
         waiting = waiting_request(self._state, context)
         if waiting is not None:
@@ -316,7 +321,8 @@ class Planner(Copyable):
         """
         if leg not in self.robot.leg_names:
             return _unusable_leg(leg, self.robot)
-        context, row = self._context, frozenset({self.robot.leg_names.index(leg)})
+        context = self._context
+        row = frozenset({self.robot.leg_names.index(leg)})
         goal = context.legs.lost | row if lost else context.legs.lost - row
         if goal == context.legs.lost:
             return ""
@@ -335,8 +341,10 @@ class Planner(Copyable):
         """Changes to another gait; `auto`: from now on to the gait that suits the speed."""
         if refusal := unknown_gait(name, self.capabilities.gait_names):
             return refusal
-        context, selection = self._context, self.capabilities.selection(name)
-        context.settings, context.wanted_gait = replace(context.settings, selection=selection), name
+        context = self._context
+        selection = self.capabilities.selection(name)
+        context.settings = replace(context.settings, selection=selection)
+        context.wanted_gait = name
         return self._handle(requests.GaitRequest(selection))
 
     def change_settings(self, **changes: Any) -> None:

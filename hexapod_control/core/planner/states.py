@@ -80,7 +80,8 @@ class PlannerContext(Copyable):
     @classmethod
     def of(cls, legs: WalkingLegs, sensors: SensorInputs, settings: WalkSettings) -> PlannerContext:
         """The context of a robot with these legs and an unknown pose."""
-        limiter, watch = TickLimiter(legs.capabilities.robot), MishapWatch(legs.whole)
+        limiter = TickLimiter(legs.capabilities.robot)
+        watch = MishapWatch(legs.whole)
         return cls(legs, limiter, sensors, settings, watch, wanted_gait=settings.selection.name)
 
     @property
@@ -107,19 +108,22 @@ class PlannerContext(Copyable):
     def use_legs(self, legs: WalkingLegs) -> None:
         """Changes to other legs; the robot is at rest, and lost legs hold their joints."""
         joints = self.legs.completed(self.joints, self.legs.folded) if self.joints else ()
-        capabilities, wanted = legs.capabilities, self.wanted_gait
+        capabilities = legs.capabilities
+        wanted = self.wanted_gait
         if wanted not in capabilities.gait_names or (legs.lost and wanted != AUTO):
             wanted = ""  # the default gait of the robot: with fewer legs, the fastest one
         self.legs = legs.holding(joints) if joints else legs
         self.limiter = TickLimiter(capabilities.robot)
         self.settings = replace(self.settings, selection=capabilities.selection(wanted))
-        self.joints, self.plan = legs.of_whole(joints), None
+        self.joints = legs.of_whole(joints)
+        self.plan = None
 
     def restart_from(self, joints: tuple[LegJoints, ...]) -> None:
         """Restarts from measured joint angles (n, 3) [rad] of the whole robot, within the limits; empty: unknown."""
         if joints:
             self.legs = self.legs.holding(joints)
-        self.joints, self.plan = tuple(map(clamp, self.robot.legs, self.legs.of_whole(joints))) if joints else (), None
+        self.joints = tuple(map(clamp, self.robot.legs, self.legs.of_whole(joints))) if joints else ()
+        self.plan = None
         self.limiter.reset()
 
     def change_pace(self, goal: float, dt: float) -> float:
@@ -342,13 +346,15 @@ class Transition(Copyable):
             case SitRequest():
                 return StateReply(self._towards_lying(request, context))
             case HaltRequest():
-                self.then, self.pace_goal = None, 0.0
+                self.then = None
+                self.pace_goal = 0.0
                 return StateReply(self)
             case _:
                 return StateReply(self, refusal(request, self.robot_state))
 
     def _towards_standing(self, request: StandRequest, context: PlannerContext) -> Transition:
-        self.then, self.pace_goal = request, 1.0
+        self.then = request
+        self.pace_goal = 1.0
         match self.moves[0]:
             case BodyLift() as lift if self.robot_state is RobotState.SINKING:
                 moves, walk = context.sequences.rising(
@@ -464,12 +470,14 @@ class OnFeet(Copyable):
     def _leave_taken_over_pose(self, context: PlannerContext, *, before_steps: bool = False) -> None:
         """Moves the body to its neutral pose: before the robot walks, if it was taken over low or cannot step."""
         if self.origin is not PoseOrigin.REQUESTED:
-            now, pose = self.walk, self.walk.body.pose
+            now = self.walk
+            pose = self.walk.body.pose
             now.settle(NEUTRAL)
             low = pose.now.z < -LOW_SHARE * context.robot.walk.height
             rises = low or not pose.can_start_walking(now.motion.feet) or (before_steps and not now.in_neutral_stance)
             if rises and self.origin is PoseOrigin.TAKEN_OVER:
-                self.then, self.robot_state = StandRequest(), RobotState.RISING
+                self.then = StandRequest()
+                self.robot_state = RobotState.RISING
             else:
                 self.origin = PoseOrigin.REQUESTED
 
@@ -510,7 +518,8 @@ class OnFeet(Copyable):
         """Ends the rise in the neutral stance. The feet step once the body is up, or cannot rise over them."""
         now = self.walk
         if now.in_neutral_stance:
-            self.then, self.origin = None, PoseOrigin.REQUESTED
+            self.then = None
+            self.origin = PoseOrigin.REQUESTED
             return self.after_tick(plan, dt, context)
         if now.speed.halted and (now.body.pose.now == now.body.pose.standing_goal or self.held_time > 0.0):
             self.walk.drive(ZERO)
@@ -549,10 +558,12 @@ class WholeBodyMove(Copyable):
         """Stops the move; stand and sit are handled once it has come to rest."""
         match request:
             case StandRequest() | SitRequest():
-                self.then, self.pace_goal = request, 0.0
+                self.then = request
+                self.pace_goal = 0.0
                 return StateReply(self)
             case HaltRequest():
-                self.then, self.pace_goal = None, 0.0
+                self.then = None
+                self.pace_goal = 0.0
                 return StateReply(self)
             case _:
                 return StateReply(self, refusal(request, self.robot_state))

@@ -41,7 +41,9 @@ SPIN_UP_TIME_S = 1.0 / 30.0  # from rest to no-load speed: takes a quarter of th
 # smaller than in proportion.
 UNREACHED_FACTOR = 0.5  # after a foot out of reach: the excess does not determine the share
 SPEED_FACTOR = 0.98  # after a joint that was too fast
-CLOSING_FACTOR, MIN_CLOSING_FACTOR = 0.95, 0.1  # after a gap that closed too fast; at least the latter
+# after a gap that closed too fast; at least the latter
+CLOSING_FACTOR = 0.95
+MIN_CLOSING_FACTOR = 0.1
 ACCELERATION_FACTOR = 0.6  # after a joint that changed its speed too much, which is not proportional to the share
 RETREAT_FACTOR = 0.9  # after a joint that was too fast in a retreat, which is less linear
 
@@ -79,7 +81,11 @@ class TickLimiter(Copyable):
 
     def reset(self) -> None:
         """Discards the last tick, after the joints were moved otherwise."""
-        self.share, self._last, self._speeds, self.gap, self._blocked_time = 1.0, None, [], None, 0.0
+        self.share = 1.0
+        self._last = None
+        self._speeds = []
+        self.gap = None
+        self._blocked_time = 0.0
         self.held_time = 0.0
 
     def advance(

@@ -39,7 +39,8 @@ def find_path(robot: Robot, start: Sequence[LegJoints], goal: Sequence[LegJoints
         if gap >= min_gap:
             return path
         if gap > best_gap:
-            best, best_gap = path, gap
+            best = path
+            best_gap = gap
     return _one_by_one(robot, neighbours, begin, end, min_gap) or best
 
 
@@ -53,11 +54,13 @@ def _one_by_one(
 ) -> JointPath:
     """Returns a path on which one leg moves at a time, as soon as its own path is free; empty if there is none."""
     path: list[JointAngles] = []
-    now, raised = start, [min(RAISED_FEMUR_RAD, leg.femur_joint.upper) for leg in robot.legs]
+    now = start
+    raised = [min(RAISED_FEMUR_RAD, leg.femur_joint.upper) for leg in robot.legs]
     while now != goal:
         for leg in [leg for leg in range(len(goal)) if now[leg] != goal[leg]]:
             coxa, femur, tibia = now[leg]
-            straight, up = goal[leg], (coxa, max(femur, raised[leg]), tibia)
+            straight = goal[leg]
+            up = (coxa, max(femur, raised[leg]), tibia)
             choices = (straight,) if up == now[leg] else (straight, up)
             free = [angles for angles in choices if _least_gap(neighbours, now, _with_leg(now, leg, angles)) >= min_gap]
             if free:

@@ -42,7 +42,8 @@ def _straight_coxa(leg: Leg) -> float:
 
 def _folded_femur(robot: Robot, leg: Leg) -> float:
     """Returns the femur angle [rad] of the most compact folded leg."""
-    lowest, highest = max(0.0, leg.femur_joint.lower + LIMIT_MARGIN), leg.femur_joint.upper - LIMIT_MARGIN
+    lowest = max(0.0, leg.femur_joint.lower + LIMIT_MARGIN)
+    highest = leg.femur_joint.upper - LIMIT_MARGIN
     choices = [lowest + (highest - lowest) * k / FEMUR_STEPS for k in range(FEMUR_STEPS + 1)]
     return min(choices, key=lambda femur: _extension(leg, femur, _folded_tibia(robot, leg, femur)))
 

@@ -34,7 +34,9 @@ from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, s
 
 MIN_MARGIN = 0.01  # [m] static margin of strides on fewer legs
 STRIDE_SHARES = tuple(0.1 * k for k in range(10, 2, -1))  # of the stance regions, tried for such strides
-SHIFT_STEP, SHIFT_STEPS = 0.005, 14  # [m] between the candidate shifts, and their number in each direction
+# [m] between the candidate shifts, and their number in each direction
+SHIFT_STEP = 0.005
+SHIFT_STEPS = 14
 MIN_START_MARGIN = 0.005  # [m] with the feet at their old footholds and any one in the air
 TURNS = (0.0, 0.15, 0.3, 0.45)  # [rad] candidate rotations of the footholds next to a gap
 MARGIN_DIGITS = 4  # rounding of margins [m] in comparisons: of equally good shifts the smallest is used
@@ -124,7 +126,8 @@ def _stable_capabilities(robot: Robot) -> Capabilities | None:
 
 def _stride_share(capabilities: Capabilities, gait: Gait) -> float:
     """Largest share (0 to 1) of the stance regions with a sufficient static margin in a gait; 0 if there is none."""
-    stance, center_at = nominal_stance(capabilities.robot), partial(neutral_center, capabilities.robot)
+    stance = nominal_stance(capabilities.robot)
+    center_at = partial(neutral_center, capabilities.robot)
     if gait.sway == (0.0, 0.0):
         center = center_at()
         margins = ((share, stride_margin((gait,), stance, center, share)) for share in STRIDE_SHARES)
@@ -152,7 +155,8 @@ def _arranged_for_support(robot: Robot, turns: Sequence[int]) -> tuple[Robot, Po
 
     `turns` is the direction in which each leg turns towards a gap.
     """
-    least, center = [MIN_REGION * radius for radius in nominal_stance(robot).radii], neutral_center(robot)
+    least = [MIN_REGION * radius for radius in nominal_stance(robot).radii]
+    center = neutral_center(robot)
     steps = [SHIFT_STEP * k for k in range(-SHIFT_STEPS, SHIFT_STEPS + 1)]
     # Before the first step the feet are at their old footholds, which must support the body, too.
     edges = _edges_without_a_leg(robot)
@@ -186,7 +190,8 @@ def _edges_without_a_leg(robot: Robot) -> list[Vector]:
 
 def _margin(edges: Sequence[Vector], center: Point, shift: Point) -> float:
     """Smallest static margin [m], rounded, in support polygons with these edges; the center of mass is shifted [m]."""
-    x, y = center[0] + shift[0], center[1] + shift[1]
+    x = center[0] + shift[0]
+    y = center[1] + shift[1]
     return round(min(nx * x + ny * y - offset for nx, ny, offset in edges), MARGIN_DIGITS)
 
 

@@ -49,7 +49,9 @@ def rotated(q: Quaternion, vector: Vector) -> Vector:
     """A vector v rotated by a unit quaternion (w, u): v + w t + u x t with t = 2 u x v."""
     w, ux, uy, uz = q
     x, y, z = vector
-    tx, ty, tz = 2.0 * (uy * z - uz * y), 2.0 * (uz * x - ux * z), 2.0 * (ux * y - uy * x)
+    tx = 2.0 * (uy * z - uz * y)
+    ty = 2.0 * (uz * x - ux * z)
+    tz = 2.0 * (ux * y - uy * x)
     return x + w * tx + uy * tz - uz * ty, y + w * ty + uz * tx - ux * tz, z + w * tz + ux * ty - uy * tx
 
 
@@ -73,7 +75,8 @@ class AttitudeFilter:
     def __init__(self, time_constant: float = TIME_CONSTANT_S) -> None:
         """`time_constant` [s] of the correction by gravity."""
         self.attitude = LEVEL
-        self._time_constant, self._begun = time_constant, False
+        self._time_constant = time_constant
+        self._begun = False
 
     def update(self, rate: Vector, acceleration: Vector, dt: float) -> Quaternion:
         """The attitude after `dt` [s] with a rate [rad/s] and an acceleration [m/s^2, + up at rest] of the body."""
@@ -124,7 +127,8 @@ class GyroBias:
             return
         share = BIAS_SHARE if self.known else 1.0
         x, y, z = (old + share * new for old, new in zip(self.bias, change, strict=True))
-        self.bias, self.known = (x, y, z), True
+        self.bias = (x, y, z)
+        self.known = True
 
 
 class StillWindow:
@@ -132,7 +136,8 @@ class StillWindow:
 
     def __init__(self) -> None:
         self.time = 0.0  # [s]
-        self._count, self._sum = 0, (0.0, 0.0, 0.0)
+        self._count = 0
+        self._sum = (0.0, 0.0, 0.0)
         self._low: Sequence[float] = ()
         self._high: Sequence[float] = ()
 

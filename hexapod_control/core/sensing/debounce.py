@@ -17,11 +17,13 @@ class Debounce:
     def update(self, read: Sequence[bool], dt: float) -> tuple[bool, ...]:
         """Returns the states after a reading `dt` [s] after the last one."""
         if not self.states:
-            self.states, self._changed = tuple(read), [0.0] * len(read)
+            self.states = tuple(read)
+            self._changed = [0.0] * len(read)
         states = list(self.states)
         for i, new in enumerate(read):
             self._changed[i] = self._changed[i] + dt if new != states[i] else 0.0
             if new != states[i] and self._changed[i] >= self._time:
-                states[i], self._changed[i] = new, 0.0
+                states[i] = new
+                self._changed[i] = 0.0
         self.states = tuple(states)
         return self.states

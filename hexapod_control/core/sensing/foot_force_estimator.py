@@ -56,7 +56,8 @@ class ServoTorqueModel:
         self._prior = np.einsum("ij,jk->ijk", (GUESS_UNCERTAINTY * self.coefficients) ** -2, np.eye(3))
         self._prior_vector = np.einsum("ijk,ik->ij", self._prior, self.coefficients)
         self._noise = np.array([TORQUE_NOISE_SHARE * joint.stall_torque for joint in joints])
-        self._information, self._vector = np.zeros((2, 3, 3)), np.zeros((2, 3))
+        self._information = np.zeros((2, 3, 3))
+        self._vector = np.zeros((2, 3))
 
     def learn(self, motion: Array, torques: Array) -> None:
         """Updates the coefficients with torques (k, 2) [N m] of legs in the air and their `motion` (k, 2, 3)."""
@@ -86,7 +87,8 @@ class FootForceEstimator:
 
     def __init__(self, robot: Robot) -> None:
         """Starts without loads and with a guessed torque model."""
-        legs, count = robot.legs, len(robot.legs)
+        legs = robot.legs
+        count = len(robot.legs)
         self._lengths = np.array([(leg.femur.length, leg.tibia.length) for leg in legs])
         self._moments = np.array([leg.moments[-2:] for leg in legs])  # [kg m]
         self._even_load = robot.mass * GRAVITY / count  # [N]
@@ -95,7 +97,9 @@ class FootForceEstimator:
         self._last = TorqueSample(np.full((count, 2), -np.inf), nothing, nothing, nothing)
         self._in_flight = np.zeros(count, dtype=bool)  # feet that moved fast at the last sample
         self._forces = np.zeros(count)
-        self._samples = self._false_contacts = 0.0  # of rising feet, with forgetting
+        # of rising feet, with forgetting
+        self._samples = 0.0
+        self._false_contacts = 0.0
 
     @property
     def learning(self) -> bool:
@@ -152,7 +156,8 @@ class FootForceEstimator:
         self, last: TorqueSample, now: TorqueSample, follows: NDArray[np.bool_], speeds: Array
     ) -> NDArray[np.bool_]:
         """Learns from feet in the air at both samples. Returns which; `speeds` (n,) [m/s] are vertical, >= 0."""
-        before, self._in_flight = self._in_flight, speeds > FLIGHT_SPEED
+        before = self._in_flight
+        self._in_flight = speeds > FLIGHT_SPEED
         in_air = self._in_flight & before & follows
         if np.count_nonzero(speeds < STANDING_SPEED) < MIN_SUPPORTING_FEET:
             in_air[:] = False

@@ -62,14 +62,18 @@ class HeadingFusion:
         newest, used = self.newest, self._used
         self.lost = newest is None or abs(now - newest.time) > MAX_AGE_S
         if newest is None or self.lost:
-            self._used, self._unchanged = None, 0.0
+            self._used = None
+            self._unchanged = 0.0
             return None
         if used is not None and (newest.time == used.time or newest.time > now + MAX_LEAD_S):
             return None
-        by_feet, self._used, self._by_feet = self._by_feet, newest, 0.0
+        by_feet = self._by_feet
+        self._used = newest
+        self._by_feet = 0.0
         if used is None:
             return None
-        change, valid = wrap(newest.yaw - used.yaw), abs(self._unchanged) <= MAX_FROZEN_TURN
+        change = wrap(newest.yaw - used.yaw)
+        valid = abs(self._unchanged) <= MAX_FROZEN_TURN
         self._unchanged = 0.0 if change else self._unchanged + self._fitted_turn
         if abs(self._unchanged) <= MAX_FROZEN_TURN:
             return change - by_feet if valid else None

@@ -35,7 +35,8 @@ class ImuEstimator:
     def __init__(self, mounting: Vector) -> None:
         """`mounting` [rad] is roll, pitch and yaw of the chip's axes in the body."""
         self.gyro = GyroBias()
-        self._mounting, self._filter = from_roll_pitch_yaw(mounting), AttitudeFilter()
+        self._mounting = from_roll_pitch_yaw(mounting)
+        self._filter = AttitudeFilter()
 
     def update(
         self, acceleration: Vector, rate: Vector, orientation: Quaternion | None, dt: float, at_rest: bool
@@ -60,7 +61,9 @@ class Freshness:
         """`period` [s] in which readings are expected."""
         self._limit = LATE_PERIODS * period
         self.late = 0  # number of late readings
-        self._raw, self._same = b"", 0.0  # [s] since the last change of the readings
+        # [s] since the last change of the readings
+        self._raw = b""
+        self._same = 0.0
 
     def take(self, raw: bytes, dt: float) -> None:
         """Processes a reading `dt` [s] after the last one."""

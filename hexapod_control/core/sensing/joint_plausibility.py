@@ -50,7 +50,9 @@ class JointPlausibility:
         self._names = joint_names(robot.leg_names)
         self._last: JointSample | None = None  # accepted
         self._newest: JointSample | None = None  # rejected one that agrees with those before it ...
-        self._agreeing, self._since = 0, 0.0  # ... their number, and arrival [s] of the first
+        # ... their number, and arrival [s] of the first
+        self._agreeing = 0
+        self._since = 0.0
 
     def check(self, joints: Array, stamp: float, arrival: float) -> JointVerdict:
         """Returns the verdict on angles (n, 3) [rad]; `stamp` [s] is of the publisher's clock, `arrival` [s] steady."""
@@ -62,7 +64,9 @@ class JointPlausibility:
         reason = self._too_fast(self._last, now) if self._last else ""
         jumped = bool(reason) and self._settled(now)
         if not reason or jumped:
-            self._last, self._newest, reason = now, None, ""
+            self._last = now
+            self._newest = None
+            reason = ""
         return JointVerdict(reason, jumped)
 
     def restart(self) -> None:
@@ -97,7 +101,8 @@ class JointPlausibility:
     def _settled(self, now: JointSample) -> bool:
         """True if the samples after a jump have agreed for long enough."""
         if self._newest is None or self._too_fast(self._newest, now):
-            self._agreeing, self._since = 0, now.arrival
+            self._agreeing = 0
+            self._since = now.arrival
         self._newest = now
         self._agreeing += 1
         return self._agreeing >= SETTLING_SAMPLES and now.arrival - self._since >= SETTLING_TIME_S

@@ -49,11 +49,17 @@ class MishapWatch(Copyable):
     def __init__(self, robot: Robot) -> None:
         """Starts without a mishap."""
         self.limit = standing_limit(robot)  # [rad] tilt beyond which the robot has fallen
-        self._support, self._joints, self._slip = SupportWatch(), JointWatch(), SlipWatch()
-        self._tilted = self._slow = 0.0  # [s] time with a tilt beyond the limit; remaining time of walking slowly
+        self._support = SupportWatch()
+        self._joints = JointWatch()
+        self._slip = SlipWatch()
+        # [s] time with a tilt beyond the limit; remaining time of walking slowly
+        self._tilted = 0.0
+        self._slow = 0.0
         self._lagging_leg: int | None = None  # row
         self.tilt: tuple[float, float] | None = None  # [rad] roll and pitch; None: unknown
-        self.fallen = self.hanging = False  # hanging: the body rests on an edge
+        # hanging: the body rests on an edge
+        self.fallen = False
+        self.hanging = False
         self.stuck: int | None = None  # row of a stuck leg
         self.time_since_stuck = math.inf  # [s] since a leg was stuck
         self.slow_mishap: Mishap | None = None  # why the robot walks slowly, or has stopped for a stuck leg
@@ -109,7 +115,8 @@ class MishapWatch(Copyable):
 
     def _judge(self, tick: WatchedTick) -> None:
         """Updates the mishaps of legs: one that lags or is stuck, and feet that slip."""
-        late, slipping = self._joints.latest, self._slip.slipping
+        late = self._joints.latest
+        slipping = self._slip.slipping
         self.stuck = late.leg if late is not None and late.time > STUCK_TIME_S else None
         if late is not None and tick.walking:
             self._lagging_leg = late.leg
@@ -127,7 +134,8 @@ class MishapWatch(Copyable):
             self._slow_down(MishapKind.SLOWED, f"{text}it walks slowly; look for slippery ground")
 
     def _slow_down(self, kind: MishapKind, text: str) -> None:
-        self._slow, self.slow_mishap = CAUTIOUS_TIME_S, Mishap(kind, text)
+        self._slow = CAUTIOUS_TIME_S
+        self.slow_mishap = Mishap(kind, text)
 
     # --- texts of the mishaps that end a motion ------------------------------------------------------
 
@@ -232,7 +240,8 @@ class JointWatch(Copyable):
         self._age += dt
         targets = planned.ravel().tolist()
         if not self._windows or self._age > LAG_S / 2.0:
-            self._windows, self._age = [*self._windows[-2:], (targets, targets)], 0.0
+            self._windows = [*self._windows[-2:], (targets, targets)]
+            self._age = 0.0
         low, high = self._windows[-1]
         self._windows[-1] = list(map(min, low, targets)), list(map(max, high, targets))
         lows, highs = zip(*self._windows, strict=True)
@@ -278,7 +287,8 @@ class SlipWatch(Copyable):
             return
         if len(self._leg_differences) != len(planted):
             self._leg_differences = (0.0,) * len(planted)
-        now, share = measured - planned, min(1.0, dt / SMOOTHING_TIME_S)
+        now = measured - planned
+        share = min(1.0, dt / SMOOTHING_TIME_S)
         self.difference += share * (now - self.difference)
         self._leg_differences = tuple(
             old + share * (abs(now) * down - old) for old, down in zip(self._leg_differences, planted, strict=True)
@@ -307,7 +317,9 @@ class SupportWatch(Copyable):
 
     def __init__(self) -> None:
         """Starts without load."""
-        self._loaded = self._unloaded = 0.0  # [s] with load on enough feet, and without load
+        # [s] with load on enough feet, and without load
+        self._loaded = 0.0
+        self._unloaded = 0.0
         self._shortage = 0.0  # mean share of the time without load on enough feet
         self._worked = False  # whether the sensors have reported load on enough feet
         self.known = False  # whether it is known which feet bear load

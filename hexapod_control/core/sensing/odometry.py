@@ -83,7 +83,8 @@ def observe(robot: Robot, joints: Array, loads: Sequence[float], last: FootSuppo
     if attitude is None:
         attitude = last.attitude if last is not None else BodyPose(z=robot.walk.height)
     placement = Placement(attitude, 0.0)
-    contacts, balls = [], []
+    contacts = []
+    balls = []
     for leg, angles, center in zip(robot.legs, rows, centers, strict=True):
         shift_x, shift_y = rolling_shift(leg, angles, placement, robot.foot_radius)
         x, y, _ = placement.to_footprint(*center)
@@ -125,7 +126,8 @@ def fit_change(before: FootSupport, after: FootSupport, turn: float | None = Non
 
 def _feet(before: FootSupport, after: FootSupport) -> Iterator[tuple[float, float, Point, Point]]:
     """Returns loads [N] and positions [m] of every foot in both samples, the first position displaced by rolling."""
-    starts, ends = before.contacts, after.contacts
+    starts = before.contacts
+    ends = after.contacts
     if after.rolled:
         starts = tuple((x + dx, y + dy) for (x, y), (dx, dy) in zip(before.centers, after.rolled, strict=True))
         ends = after.centers
@@ -141,7 +143,8 @@ def _fit_without_outliers(pairs: list[Pair], turn: float | None) -> OdometryStep
         best, remaining = min(fits, key=lambda candidate: candidate[0][0].residual)
         if best[0].residual * SLIP_RATIO > step.residual:
             break
-        (step, worst), pairs = best, remaining
+        step, worst = best
+        pairs = remaining
     return step
 
 
@@ -177,7 +180,8 @@ class Odometry:
 
     def resume(self, pose: Pose, covariance: Array) -> None:
         """Continues from a pose with a covariance (3, 3) of (x, y, yaw) [m^2, rad^2]."""
-        self.pose, self.covariance = pose, covariance
+        self.pose = pose
+        self.covariance = covariance
 
     def interrupt(self) -> None:
         """Ends the sequence of samples: no motion is computed between the last and the next one."""
@@ -202,7 +206,8 @@ class Odometry:
         `turn` [rad] is the change of heading that an IMU measured since then.
         """
         now = observe(self._robot, joints, loads, self._last)
-        last, self._last = self._last, now
+        last = self._last
+        self._last = now
         step = self._fit(last, now, dt, turn)
         by_feet = step if turn is None else self._fit(last, now, dt, None)
         self.fitted_turn = by_feet.motion.yaw if by_feet else 0.0
@@ -250,6 +255,7 @@ class Odometry:
     def _propagate(self, motion: Pose, variance: float, yaw_variance: float) -> None:
         """Propagates the covariance of the pose to first order by one step with its noise."""
         c, s = math.cos(self.pose.yaw), math.sin(self.pose.yaw)
-        dx, dy = c * motion.x - s * motion.y, s * motion.x + c * motion.y
+        dx = c * motion.x - s * motion.y
+        dy = s * motion.x + c * motion.y
         moved = np.array([[1.0, 0.0, -dy], [0.0, 1.0, dx], [0.0, 0.0, 1.0]])
         self.covariance = moved @ self.covariance @ moved.T + np.diag([variance, variance, yaw_variance])

@@ -38,7 +38,9 @@ class SensorSource(Copyable):
             return
         if values != self.sample:
             self._same = 0.0
-        self.sample, self._age, self.stepped = values, 0.0, False
+        self.sample = values
+        self._age = 0.0
+        self.stepped = False
 
     def step(self, dt: float, moving: bool) -> None:
         """Advances the age by `dt` [s]; `moving`: whether joints moved."""
@@ -83,7 +85,8 @@ class Contacts(SensorSource):
         """Starts without contacts; the thresholds are shares of the weight of the robot."""
         super().__init__()
         even_load = robot.mass * GRAVITY / len(robot.legs)
-        self._touch_threshold, self._release_threshold = CONTACT_FORCE_SHARE * even_load, RELEASE_SHARE * even_load
+        self._touch_threshold = CONTACT_FORCE_SHARE * even_load
+        self._release_threshold = RELEASE_SHARE * even_load
         self.feet: tuple[bool, ...] = (False,) * len(robot.legs)
 
     def take(self, sample: Sequence[float]) -> None:

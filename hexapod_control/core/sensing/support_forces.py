@@ -38,7 +38,8 @@ class SupportForces:
     def measure(self, forces: Sequence[float], time: float) -> None:
         """Stores the forces [N] measured at `time` [s]."""
         self._measured = [force if force > self._min_load else 0.0 for force in forces]
-        self._measured_at, self._plans = time, 0
+        self._measured_at = time
+        self._plans = 0
 
     def at(self, now: float) -> list[float]:
         """Returns the forces [N] at time `now` [s]; 0 for a foot in the air."""

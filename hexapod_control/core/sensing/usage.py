@@ -35,7 +35,8 @@ class Usage:
 
     def status(self, mass: float, joints: Sequence[str]) -> Mapping[str, object]:
         """Returns keys and values for /diagnostics; `mass` [kg] of the robot, and names of its joints."""
-        cost, volts = self.cost_of_transport(mass), self.lowest_voltage
+        cost = self.cost_of_transport(mass)
+        volts = self.lowest_voltage
         cycles, joint = max(zip(self.cycles, joints, strict=False), default=(0.0, "none"))
         return {
             "hours on": f"{self.on_time / HOUR_S:.2f}",
@@ -75,7 +76,8 @@ class UsageMeter:
         `power` [W] of the supply; without it, the work is computed from the servo torques (n, 3) [N m].
         """
         angles = np.ravel(joints)
-        last, self._last = self._last, angles
+        last = self._last
+        self._last = angles
         if last is None or not 0.0 < dt < MAX_STEP_S:
             return
         usage = self.usage

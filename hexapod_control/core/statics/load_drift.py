@@ -29,11 +29,14 @@ def load_drift(robot: Robot, gait: Gait, center: Point) -> Twist:
     # From a displacement (x, y, yaw) of the body to that (x, y) of the point above each foot
     jacobians = [np.array([[1.0, 0.0, -y], [0.0, 1.0, x]]) for x, y in feet]
     planted = [leg not in gait.legs_in_swing(0.0) for leg in range(len(feet))]
-    body, unstrained = np.zeros(3), [np.zeros(2) for _ in feet]  # displacement; that at each foot's touch-down [m, rad]
+    # displacement; that at each foot's touch-down [m, rad]
+    body = np.zeros(3)
+    unstrained = [np.zeros(2) for _ in feet]
     positions = []
     for _ in range(SETTLING_CYCLES + 1):
         for leg, down in _exchanges(gait):
-            planted[leg], unstrained[leg] = down, jacobians[leg] @ body
+            planted[leg] = down
+            unstrained[leg] = jacobians[leg] @ body
             loads = foot_loads(feet, planted, center, robot.mass * GRAVITY)
             standing = [row for row, stands in enumerate(planted) if stands]
             free = [unstrained[row] - loads[row] * compliances[row][:2, 2] for row in standing]

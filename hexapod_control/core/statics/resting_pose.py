@@ -54,7 +54,8 @@ def resting_pose(robot: Robot, joints: Sequence[LegJoints]) -> RestingPose | Non
         return None
     up, height = face
     x, y, z = up
-    roll, pitch = math.atan2(y, z), math.atan2(-x, math.hypot(y, z))
+    roll = math.atan2(y, z)
+    pitch = math.atan2(-x, math.hypot(y, z))
     placement = Placement(BodyPose(roll=roll, pitch=pitch), height)
     above_ground = [placement.to_footprint(*point) for point in points]
     count = len(robot.legs)
@@ -87,12 +88,15 @@ def _face(points: Array, radii: Array, center: Array) -> tuple[Vector, float] | 
     p_j - p_i and p_k - p_i that gives these products, plus a part along their normal.
     """
     i, j, k = _triples(len(points))
-    (ax, ay, az), (bx, by, bz) = (points[j] - points[i]).T, (points[k] - points[i]).T
+    ax, ay, az = (points[j] - points[i]).T
+    bx, by, bz = (points[k] - points[i]).T
     normal = np.array((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx))
     normal *= np.where(normal[2] < 0.0, -1.0, 1.0)
     area = (normal * normal).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        aa, bb, ab = ax * ax + ay * ay + az * az, bx * bx + by * by + bz * bz, ax * bx + ay * by + az * bz
+        aa = ax * ax + ay * ay + az * az
+        bb = bx * bx + by * by + bz * bz
+        ab = ax * bx + ay * by + az * bz
         da, db = radii[j] - radii[i], radii[k] - radii[i]
         lean = (da * bb - db * ab) / area * np.array((ax, ay, az)) + (db * aa - da * ab) / area * np.array((bx, by, bz))
         up = lean + normal * np.sqrt((1.0 - (lean * lean).sum(axis=0)) / area)

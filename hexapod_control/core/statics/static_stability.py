@@ -63,10 +63,12 @@ def support_edges(feet: Sequence[Point]) -> list[Vector]:
     x0, y0 = corners[-1]
     edges = []
     for x1, y1 in corners:
-        dx, dy = x1 - x0, y1 - y0
+        dx = x1 - x0
+        dy = y1 - y0
         length = hypot(dx, dy)
         edges.append((-dy / length, dx / length, (dx * y0 - dy * x0) / length))
-        x0, y0 = x1, y1
+        x0 = x1
+        y0 = y1
     return edges
 
 
@@ -76,13 +78,16 @@ def direction_inwards(feet: Sequence[Point], center: Point) -> Point:
     Feet (n, 2) and center of mass in [m]; (0, 0) without an edge.
     """
     corners = convex_hull(feet)
-    best, direction = math.inf, (0.0, 0.0)
+    best = math.inf
+    direction = (0.0, 0.0)
     for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1], strict=True):
-        dx, dy = x1 - x0, y1 - y0
+        dx = x1 - x0
+        dy = y1 - y0
         length = hypot(dx, dy)
         gap = (dx * (center[1] - y0) - dy * (center[0] - x0)) / length if length > 0.0 else math.inf
         if gap < best:
-            best, direction = gap, (-dy / length, dx / length)
+            best = gap
+            direction = (-dy / length, dx / length)
     return direction
 
 
@@ -92,7 +97,8 @@ def center_of_mass(robot: Robot, joints: Sequence[LegJoints]) -> Vector:
     x, y, z = (mass * c for c in robot.body.center_of_mass)
     for leg, (coxa, femur, tibia) in zip(robot.legs, joints, strict=True):
         m, along, across, up, of_femur, of_tibia = leg.moments
-        heading, angle = leg.hip_yaw + coxa, femur + tibia
+        heading = leg.hip_yaw + coxa
+        angle = femur + tibia
         c, s = cos(heading), sin(heading)
         r = along + of_femur * cos(femur) + of_tibia * cos(angle)
         hip_x, hip_y, hip_z = leg.hip
@@ -133,8 +139,13 @@ def foot_loads(feet: Sequence[Point], planted: Sequence[bool], center: Point, we
     sx = sy = sxx = sxy = syy = 0.0
     for (x, y), down in zip(feet, planted, strict=True):
         if down:
-            x, y = x - cx, y - cy
-            sx, sy, sxx, sxy, syy = sx + x, sy + y, sxx + x * x, sxy + x * y, syy + y * y
+            x = x - cx
+            y = y - cy
+            sx = sx + x
+            sy = sy + y
+            sxx = sxx + x * x
+            sxy = sxy + x * y
+            syy = syy + y * y
     # They are f = a + b x + c y, with sum f = weight and zero moments about the center of mass.
     determinant = count * (sxx * syy - sxy * sxy) - sx * (sx * syy - sxy * sy) + sy * (sx * sxy - sxx * sy)
     if abs(determinant) < 1e-15:

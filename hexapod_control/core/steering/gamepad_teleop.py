@@ -60,7 +60,10 @@ NORMAL_SHARE = 0.5  # of the robot's maximum speed, without turbo and unless a s
 LIFT_SHARE_STEP = 0.1  # of the robot's step height
 WALK_AXES = ("axis_linear.x", "axis_linear.y", "axis_angular.yaw")
 POSE_AXES = ("axis_pose.x", "axis_pose.y", "axis_pose.roll", "axis_pose.pitch", "axis_pose.yaw")
-DEAD_MAN, TURBO, STOP, STAND = "enable_button", "enable_turbo_button", "stop_button", "stand_button"
+DEAD_MAN = "enable_button"
+TURBO = "enable_turbo_button"
+STOP = "stop_button"
+STAND = "stand_button"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,9 @@ class GamepadTeleop:
             raise ValueError(f"axis {next(k for k, v in enumerate(pad.axes) if not math.isfinite(v))} is not finite")
         pressed = self.map.pressed(pad)
         self._centers.see(pad, held=DEAD_MAN in pressed or not self.scaling.dead_man)
-        before, self.pressed, self.ignored = self.pressed, pressed, ""
+        before = self.pressed
+        self.pressed = pressed
+        self.ignored = ""
         newly_pressed = pressed - (pressed if before is None else before)
         if STOP in newly_pressed or (before is None and STOP in pressed):
             return self._end("stop")
@@ -144,12 +149,15 @@ class GamepadTeleop:
 
     def lost(self) -> TeleopCommands:
         """Handles the loss of the gamepad. Returns the commands that stop the robot."""
-        self.pressed, self._ready, self._centers = None, False, AxisCenters()
+        self.pressed = None
+        self._ready = False
+        self._centers = AxisCenters()
         return self._release(frozenset())
 
     def _end(self, call: str) -> TeleopCommands:
         """Ends driving and calls a service; the dead-man must be released before it works again."""
-        self._ready, self.driving = False, False
+        self._ready = False
+        self.driving = False
         return TeleopCommands(twist=ZERO, call=call)
 
     def _release(self, newly_pressed: frozenset[str]) -> TeleopCommands:
@@ -172,12 +180,11 @@ class GamepadTeleop:
             self.mode = "walk"
         elif "pose_button" in newly_pressed:
             self.mode = "pose"
-        pose, gait, lift = (
-            self._requested_pose(pad, newly_pressed, turbo),
-            self._requested_gait(newly_pressed),
-            self._requested_lift(newly_pressed),
-        )
-        twist, hint = None, ""
+        pose = self._requested_pose(pad, newly_pressed, turbo)
+        gait = self._requested_gait(newly_pressed)
+        lift = self._requested_lift(newly_pressed)
+        twist = None
+        hint = ""
         if self.mode == "walk":
             twist = self._twist(pad, turbo)
             if twist.is_zero and self._deflected(pad):
@@ -220,7 +227,8 @@ class GamepadTeleop:
 
     def _requested_pose(self, pad: GamepadState, newly_pressed: frozenset[str], turbo: bool) -> BodyPose | None:
         """Returns the requested pose if it is new, else None."""
-        pose, limits = self._pose, self.scaling.pose
+        pose = self._pose
+        limits = self.scaling.pose
         if "reset_pose_button" in newly_pressed:
             pose = NEUTRAL
         if "raise_button" in newly_pressed:  # from the achieved pose, if the robot could not follow

@@ -94,14 +94,17 @@ class Pursuit:
         self._reached = 0
         self._start: tuple[float, float] | None = None  # [m] of the line
         self._last: float | None = None  # [rad] direction of the detour, in odom
-        self._nearest, self._idle = math.inf, 0.0  # [m] shortest remaining path so far; [s] since it last got shorter
+        # [m] shortest remaining path so far; [s] since it last got shorter
+        self._nearest = math.inf
+        self._idle = 0.0
 
     def step(self, pose: Pose, limits: Twist, obstacles: Array, dt: float) -> PursuitCommand:
         """Returns the command for a pose, maximum speeds and obstacles (k, 2) [m] in odom, `dt` [s] after the last."""
         while self._reached < len(self.waypoints) and self._is_reached(pose):
             self._reached += 1
             self._start = self._last = None
-            self._nearest, self._idle = math.inf, 0.0
+            self._nearest = math.inf
+            self._idle = 0.0
         if self._reached == len(self.waypoints):
             return PursuitCommand(ZERO, PursuitPhase.DONE, self._reached, 0.0)
         goal = self.waypoints[self._reached]
@@ -125,19 +128,22 @@ class Pursuit:
         error = abs(wrap(goal.yaw - pose.yaw)) if goal.yaw is not None and distance < FACING_DISTANCE else math.pi
         remaining = distance + self.settings.tolerance * error  # distance and heading combined
         if remaining < self._nearest - self.settings.tolerance / 5.0:
-            self._nearest, self._idle = remaining, 0.0
+            self._nearest = remaining
+            self._idle = 0.0
         else:
             self._idle += dt
         return self._idle > self.settings.progress_timeout
 
     def _direction(self, pose: Pose, goal: Waypoint, obstacles: Array) -> tuple[float, float, PursuitPhase]:
         """Returns direction [rad] in base_footprint, its free distance [m], and phase."""
-        settings, disc = self.settings, self.settings.radius + self.settings.clearance
+        settings = self.settings
+        disc = self.settings.radius + self.settings.clearance
         self._start = self._start or pose[:2]
         back = pose.inverse()
         target = back.apply(goal.x, goal.y)
         for x, y in (back.apply(*self._lookahead_point(pose, goal)), target):
-            direction, far = math.atan2(y, x), math.hypot(x, y)
+            direction = math.atan2(y, x)
+            far = math.hypot(x, y)
             free = free_distance(obstacles, direction, disc)
             if free >= min(CLEAR_DISTANCE, math.hypot(*target)) and far > 0.0:
                 self._last = None
@@ -154,7 +160,8 @@ class Pursuit:
         """Returns the point [m] on the line that is one lookahead distance beyond the point nearest to the robot."""
         assert self._start is not None
         x, y = self._start
-        dx, dy = goal.x - x, goal.y - y
+        dx = goal.x - x
+        dy = goal.y - y
         length = math.hypot(dx, dy)
         if length < self.settings.tolerance:
             return goal.x, goal.y
@@ -164,7 +171,8 @@ class Pursuit:
 
     def _twist(self, pose: Pose, direction: float, distance: float, limits: Twist) -> Twist:
         """Returns a twist in a direction [rad], within the limits, with which the robot can stop in `distance` [m]."""
-        settings, goal = self.settings, self.waypoints[self._reached]
+        settings = self.settings
+        goal = self.waypoints[self._reached]
         c, s = math.cos(direction), math.sin(direction)
         top = settings.share / math.hypot(c / limits.vx, s / limits.vy)
         speed = min(top, max(settings.gain * distance, settings.slowest * top)) if distance > 0.0 else 0.0

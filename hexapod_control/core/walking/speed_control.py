@@ -73,7 +73,8 @@ class SpeedControl(Copyable):
         self._swing_time_scale = 1.0
         self._speed_share = 1.0
         self._lost = 0.0
-        self.command = self.twist = ZERO
+        self.command = ZERO
+        self.twist = ZERO
         self.halted = False
         self.swing_time = capabilities.robot.walk.swing_time
         self.lift_share = 1.0
@@ -85,7 +86,8 @@ class SpeedControl(Copyable):
 
     def drive(self, command: Twist) -> None:
         """Sets the command; axes below MIN_TWIST count as zero."""
-        self.command, self.halted = zero_small_axes(command, MIN_TWIST), False
+        self.command = zero_small_axes(command, MIN_TWIST)
+        self.halted = False
 
     def halt(self) -> None:
         """Sets a zero command, and leaves the feet where they are until the next command."""
@@ -145,11 +147,13 @@ class SpeedControl(Copyable):
         half a stance S at full speed: a t^2 / 2 <= v S / 2, and at most v / S. `scale` is a factor on it, for feet that
         are already placed for full strides.
         """
-        gait, last = conditions.gait, 0.0
+        gait = conditions.gait
+        last = 0.0
         for leg in range(len(gait.lift_off)):
             last = max(last, gait.until_lift_off(leg, gait.start_phase))
         time = max(gait.stance_time, last * last / gait.stance_time) * self.swing_time / scale
-        up, down = [], []
+        up = []
+        down = []
         for v, axis in zip(self._robot_maxima(conditions), self._limits.axes, strict=True):
             up.append(v / time if math.isnan(axis.max_acceleration) else axis.max_acceleration)
             down.append(v / self.swing_time if math.isnan(axis.max_deceleration) else axis.max_deceleration)
@@ -190,7 +194,8 @@ class SpeedControl(Copyable):
 def stretched_swing_time(swing_time: float, stretch: float, twist: Twist, gait: Gait, strides: Strides) -> float:
     """Returns the swing time [s] multiplied by `stretch`, or by less if the strides would leave the stance regions."""
     share = 2.0 * ROUGH_STRIDE_SHARE * STRIDE_SHARE * strides.share / gait.stance_time
-    longest, stance = stretch * swing_time, strides.stance_regions
+    longest = stretch * swing_time
+    stance = strides.stance_regions
     for (x, y), radius in zip(stance.footholds, stance.radii, strict=True):
         speed = twist.speed_at(x, y)
         if longest * speed > share * radius:

@@ -158,7 +158,8 @@ class WalkController(Copyable):
         motion, body = self.motion, self.body
         motion.raised = None
         if lagging_leg is not None:
-            foothold, robot = self.regions.footholds[lagging_leg], self._capabilities.robot
+            foothold = self.regions.footholds[lagging_leg]
+            robot = self._capabilities.robot
             lift = _raised_lift(robot, body, lagging_leg, motion.feet[lagging_leg], foothold, motion.lift_height)
             motion.raised = lagging_leg, lift
 
@@ -223,7 +224,10 @@ class WalkController(Copyable):
 
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """Advances body, feet and clock by `dt` [s]; `previous` (n, 3) [rad] are the joint angles of the last tick."""
-        motion, body, speed, robot = self.motion, self.body, self.speed, self._capabilities.robot
+        motion = self.motion
+        body = self.body
+        speed = self.speed
+        robot = self._capabilities.robot
         stances = self._capabilities.stances
         conditions = at_best = self._conditions(motion.clock.gait)
         if self.gaits.automatic:
@@ -278,7 +282,8 @@ class WalkController(Copyable):
         """Ramps twist and swings towards the limit, slowed by the region guard and by waiting lift-offs."""
         motion, speed = self.motion, self.speed
         goal = limit.twist.scaled(self.strides.speed_share) if motion.running or speed.halted else ZERO
-        swing_time, roughness = limit.swing_time, 0.0
+        swing_time = limit.swing_time
+        roughness = 0.0
         if motion.terrain is not None:
             roughness = motion.terrain.roughness if motion.running else 0.0
             if motion.terrain.waiting:

@@ -103,7 +103,8 @@ class Capabilities:
 
     def _by_speed(self) -> tuple[Gait, ...]:
         """The gaits for AUTO, slowest first: those with a greater margin in full strides than all faster ones."""
-        stance, center = self.neutral_stance, neutral_center(self.robot)
+        stance = self.neutral_stance
+        center = neutral_center(self.robot)
         margins = {name: stride_margin((gait,), stance, center, 1.0) for name, gait in self.gaits.items()}
         speeds = {name: self.fastest(FORWARD, [name]).vx for name in self.gaits}
         names: list[str] = []  # fastest first
@@ -114,7 +115,8 @@ class Capabilities:
 
     def fastest(self, direction: Twist, gaits: Iterable[str]) -> Twist:
         """The highest speed in the direction of a twist that all these gaits allow, at the nominal height."""
-        far, height = direction.scaled(BEYOND_ANY_SPEED), self.robot.walk.height
+        far = direction.scaled(BEYOND_ANY_SPEED)
+        height = self.robot.walk.height
         rows = [self.gaits[name] for name in gaits]
         return min((self.envelope.limit(gait, height, self.region_share(gait), far).twist for gait in rows), key=_size)
 
@@ -123,7 +125,8 @@ class Capabilities:
         if gait.sway == (0.0, 0.0):
             return REGION_SHARES[0]
         x, y = gait.sway
-        ends, lift = (BodyPose(x, y), BodyPose(-x, -y)), self.robot.walk.lift_height
+        ends = (BodyPose(x, y), BodyPose(-x, -y))
+        lift = self.robot.walk.lift_height
         fitting = (share for share in REGION_SHARES if all(self.strides.fits(end, share, lift) for end in ends))
         return next(fitting, REGION_SHARES[-1])
 

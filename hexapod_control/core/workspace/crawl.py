@@ -19,7 +19,9 @@ from hexapod_control.core.workspace.stance_regions import REGION_SHARES, StanceR
 
 SUFFICIENT_MARGIN = 0.025  # [m] static margin from which no larger sway is tried ...
 SUFFICIENT_SHARE = 0.1  # ... or this share of the track width, for small robots
-SWAY_STEP, SWAY_STEPS = 0.005, 16  # [m] between the sways that are tried, and their number
+# [m] between the sways that are tried, and their number
+SWAY_STEP = 0.005
+SWAY_STEPS = 16
 
 
 def crawl(robot: Robot) -> Gait | None:
@@ -29,13 +31,16 @@ def crawl(robot: Robot) -> Gait | None:
     lift_off = tuple(parts[leg] / CRAWL_PARTS for leg in range(4))
     (x0, y0), (x1, y1) = (_middle(robot, legs) for legs in ((left_front, left_rear), (right_front, right_rear)))
     track_width = math.dist((x0, y0), (x1, y1))
-    stance, best, best_margin = nominal_stance(robot), None, 0.0
+    stance = nominal_stance(robot)
+    best = None
+    best_margin = 0.0
     for k in range(1, SWAY_STEPS + 1):
         share = k * SWAY_STEP / track_width
         gait = Gait("crawl", 1.0 - 1.0 / CRAWL_PARTS, lift_off, (share * (x1 - x0), share * (y1 - y0)))
         margin = _margin(robot, gait, stance)
         if margin > best_margin:
-            best, best_margin = gait, margin
+            best = gait
+            best_margin = margin
         if margin >= min(SUFFICIENT_MARGIN, SUFFICIENT_SHARE * track_width) or margin == -math.inf:
             break
     return best

@@ -129,8 +129,10 @@ def _weights(angle: float, bend: float, turning: float) -> list[tuple[int, float
     `turning` (0 to 1) is the weight of the values for turning on the spot.
     """
     weights = [((len(BENDS) - 1) * BEND_STRIDE + TURNING_HEADING, turning)] if turning > 0.0 else []
-    heading_at, bend_at = angle * HEADINGS / math.pi, (bend + 1.0) / BEND_STEP
-    a, k = math.floor(heading_at), min(int(bend_at), len(BENDS) - 2)
+    heading_at = angle * HEADINGS / math.pi
+    bend_at = (bend + 1.0) / BEND_STEP
+    a = math.floor(heading_at)
+    k = min(int(bend_at), len(BENDS) - 2)
     for heading, heading_weight in ((a, 1.0 - (heading_at - a)), (a + 1, heading_at - a)):
         for row, bend_weight in ((k, 1.0 - (bend_at - k)), (k + 1, bend_at - k)):
             # A path in the opposite heading is the reverse of one that bends to the other side.
@@ -149,7 +151,8 @@ class SpeedEnvelope:
         self, robot: Robot, stances: StanceRegionTable, strides: StrideTable, gaits: Mapping[str, Gait]
     ) -> None:
         """Tabulates the speeds of all gaits at a few heights, which takes a third of the time to load a robot."""
-        self._stances, self._strides = stances, strides
+        self._stances = stances
+        self._strides = strides
         rows = stances.rows
         self._heights = sorted({0, len(rows) - 1, *(i for i, r in enumerate(rows) if r.height == robot.walk.height)})
         self._swing = tuple(s * robot.walk.swing_time for s in SWING_TIME_SCALES)
@@ -165,7 +168,8 @@ class SpeedEnvelope:
 
         For all CORNERS with the stance time of the gait that adapts its strides, else only for unadapted strides.
         """
-        height, lift = self._stances.rows[row].height, robot.walk.lift_height
+        height = self._stances.rows[row].height
+        lift = robot.walk.lift_height
         return [
             [
                 array("d", _inverse_speeds(leg, robot, height, strides, stance_time, corner.lift_share * lift).ravel())
@@ -177,7 +181,8 @@ class SpeedEnvelope:
     def with_stride_shares(self, shares: Mapping[str, float]) -> SpeedEnvelope:
         """The envelope for strides that use only a share of the regions, by name of the gait, without adapting."""
         shorter = copy(self)
-        shorter.stride_shares, shorter.adapts_strides = shares, False
+        shorter.stride_shares = shares
+        shorter.adapts_strides = False
         return shorter
 
     def _between(self, height: float) -> tuple[int, int, float]:
@@ -196,13 +201,15 @@ class SpeedEnvelope:
         twist = demand.twist
         feet = demand.feet[moved] = []
         regions = self._strides.regions(demand.regions, twist, moved)
-        strides, body_speed = Strides(demand.regions, regions, 1.0), math.hypot(twist.vx, twist.vy)
+        strides = Strides(demand.regions, regions, 1.0)
+        body_speed = math.hypot(twist.vx, twist.vy)
         for row, region in enumerate(regions):
             (x, y), radius = strides.disc(row, region)
             vx, vy = twist.velocity_at(x, y)
             speed = math.hypot(vx, vy)
             if speed > 0.0:
-                bend, turning = bend_of_path(twist, x, y, speed), max(0.0, 1.0 - body_speed / (NEAR_TURNING * speed))
+                bend = bend_of_path(twist, x, y, speed)
+                turning = max(0.0, 1.0 - body_speed / (NEAR_TURNING * speed))
                 feet.append(_MovingFoot(row, speed, _weights(math.atan2(vy, vx), bend, turning), speed / radius))
         return feet
 
@@ -220,7 +227,8 @@ class SpeedEnvelope:
         u_i is the highest speed in the tables, S T the stance time, r_i the radius of the region.
         """
         low, high, high_weight = demand.between
-        table, corners = self._tables[gait.stance_time], adaptation.weights()
+        table = self._tables[gait.stance_time]
+        corners = adaptation.weights()
         weighted = [
             (weight, table[h][corner])
             for h, height_weight in ((low, 1.0 - high_weight), (high, high_weight))
@@ -231,7 +239,8 @@ class SpeedEnvelope:
             0.5 * gait.stance_time / STRIDE_SHARE / (demand.radii_share * self.stride_shares.get(gait.name, 1.0))
         )
         for swing in swings:
-            worst, first = 0.0, swing * SWING_STRIDE
+            worst = 0.0
+            first = swing * SWING_STRIDE
             for row, speed, weights, relative_speed in feet:
                 inverse_speed = 0.0
                 for weight, tables in weighted:
@@ -258,7 +267,8 @@ class SpeedEnvelope:
         gaits = tuple({gait.stance_time: gait for gait in (gait, *next_gaits)}.values())
         max_moved, radii_share = split_region_share(region_share)
         regions = self._stances.at(height)
-        demand, adaptation = _Demand(gaits, regions, radii_share, twist, self._between(height)), UNADAPTED
+        demand = _Demand(gaits, regions, radii_share, twist, self._between(height))
+        adaptation = UNADAPTED
         swing, ratio = self._nearest_swing(demand, adaptation, tempo)
         fastest = self._strides.gait.name
         if self.adapts_strides and ratio > TARGET_RATIO and all(each.name == fastest for each in (gait, *next_gaits)):
@@ -282,12 +292,14 @@ class SpeedEnvelope:
         ratios = zip(
             *[self._limit_ratios(demand, gait, adaptation, feet, swings) for gait in demand.gaits], strict=True
         )
-        best, best_ratio = swings[0], math.inf
+        best = swings[0]
+        best_ratio = math.inf
         for swing, ratio in zip(swings, map(max, ratios), strict=False):
             if ratio <= max_ratio:
                 return swing, ratio
             if ratio < best_ratio:
-                best, best_ratio = swing, ratio
+                best = swing
+                best_ratio = ratio
         return best, best_ratio
 
     def _adapted(self, demand: _Demand, now: StrideAdaptation, full: StrideAdaptation) -> StrideAdaptation:

@@ -76,7 +76,8 @@ def radius_about(leg: Leg, robot: Robot, foothold: Point, height: float, max_rad
 def seen_from_hip(leg: Leg, foothold: Point) -> Leg:
     """The leg and a foothold [m, base_footprint] in the frame of its hip: equal for legs of the same geometry."""
     c, s = leg.hip_direction
-    x, y = foothold[0] - leg.hip[0], foothold[1] - leg.hip[1]
+    x = foothold[0] - leg.hip[0]
+    y = foothold[1] - leg.hip[1]
     seen = (round(c * x + s * y, 9), round(c * y - s * x, 9))
     return replace(leg, name="", hip=(0.0, 0.0, leg.hip[2]), hip_yaw=0.0, foothold=seen)
 
@@ -85,7 +86,8 @@ def seen_from_hip(leg: Leg, foothold: Point) -> Leg:
 def _radius(leg: Leg, step: StepGeometry, max_radius: float) -> float:
     """As radius_about, about the leg's own foothold."""
     around = np.array([complex(*direction) for direction in _around(leg, leg.foothold)])
-    outline, lifts = np.array((FLIGHT_REACH_SHARE, 1.0))[:, None] * around, np.array((0.0, step.lift))[:, None]
+    outline = np.array((FLIGHT_REACH_SHARE, 1.0))[:, None] * around
+    lifts = np.array((0.0, step.lift))[:, None]
 
     def inside(radius: float) -> bool:
         points = complex(*leg.foothold) + radius * outline
@@ -96,7 +98,8 @@ def _radius(leg: Leg, step: StepGeometry, max_radius: float) -> float:
         return max_radius
     if not inside(0.0):
         return 0.0
-    low, high = 0.0, max_radius
+    low = 0.0
+    high = max_radius
     while high - low > RADIUS_RESOLUTION:
         radius = (low + high) / 2
         low, high = (radius, high) if inside(radius) else (low, radius)
@@ -127,11 +130,14 @@ class RegionReach(NamedTuple):
         beyond = ~self.contains(limits)
         if not beyond.any():
             return limits
-        limited, low, high = self._only(beyond), np.zeros(np.count_nonzero(beyond)), limits[beyond]
+        limited = self._only(beyond)
+        low = np.zeros(np.count_nonzero(beyond))
+        high = limits[beyond]
         for _ in range(RADIUS_HALVINGS):
             middle = 0.5 * (low + high)
             reached = limited.contains(middle)
-            low, high = np.where(reached, middle, low), np.where(reached, high, middle)
+            low = np.where(reached, middle, low)
+            high = np.where(reached, high, middle)
         radii = limits.copy()
         radii[beyond] = low
         return radii
@@ -157,7 +163,8 @@ def max_radii(robot: Robot) -> tuple[float, ...]:
 
 def _moved(leg: Leg, distance: float) -> Point:
     """The foothold of a leg, moved away from its coxa axis by `distance` [m]."""
-    dx, dy = leg.foothold[0] - leg.hip[0], leg.foothold[1] - leg.hip[1]
+    dx = leg.foothold[0] - leg.hip[0]
+    dy = leg.foothold[1] - leg.hip[1]
     factor = 1.0 + distance / math.hypot(dx, dy)
     return leg.hip[0] + factor * dx, leg.hip[1] + factor * dy
 
@@ -189,7 +196,8 @@ def nominal_stance(robot: Robot) -> StanceRegions:
 
 def strides_fit(robot: Robot, stance: StanceRegions, pose: BodyPose, share: float, lift: float) -> bool:
     """True if in a body pose all feet reach this share (0 to 1) of their regions, on the ground and lifted [m]."""
-    placement, ball = Placement(pose, robot.walk.height), robot.foot_radius
+    placement = Placement(pose, robot.walk.height)
+    ball = robot.foot_radius
     levels = ((FLIGHT_REACH_SHARE * share, 0.0), (share, lift))
     feet = [
         (leg, foothold, radius, _around(leg, foothold)[::2])
@@ -274,7 +282,8 @@ class StanceRegionTable:
         low, share = self.between(height)
         if share == 0.0:
             return self._rows[low]
-        a, b = self._rows[low], self._rows[low + 1]
+        a = self._rows[low]
+        b = self._rows[low + 1]
 
         def mix(p: float, q: float) -> float:
             return p + share * (q - p)

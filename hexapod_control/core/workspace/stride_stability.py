@@ -78,7 +78,8 @@ def _edges(gaits: tuple[Gait, ...], stances: tuple[StanceRegions, ...], share: f
 
 def _stance_positions(gait: Gait, phase: float) -> list[float]:
     """Position of each foot in its stride in steady walking, from 1 (touch-down) to -1 (lift-off); NaN in swing."""
-    swinging, swing = gait.legs_in_swing(phase), 1.0 - gait.duty_factor
+    swinging = gait.legs_in_swing(phase)
+    swing = 1.0 - gait.duty_factor
     return [
         math.nan if leg in swinging else 1.0 - 2.0 * ((phase - lift_off) % 1.0 - swing) / gait.duty_factor
         for leg, lift_off in enumerate(gait.lift_off)

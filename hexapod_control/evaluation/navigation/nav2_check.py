@@ -30,7 +30,9 @@ from hexapod_control.sim.terrain import layout
 from hexapod_control.sim.world_settings import WorldSettings
 
 SIMULATOR = "mujoco_sim"
-TOLERANCE_M, TOLERANCE_RAD = 0.3, 0.35  # by ground truth: those of Nav2, and the drift of odometry and map
+# by ground truth: those of Nav2, and the drift of odometry and map
+TOLERANCE_M = 0.3
+TOLERANCE_RAD = 0.35
 START_S = 60.0  # for the robot to stand and Nav2 to be active
 STOP_S = 10.0  # for the robot to come to rest
 # Of Nav2's behaviour trees.
@@ -66,7 +68,9 @@ class Nav2Check:
 
     def __init__(self, plan: CheckPlan, actions: Mapping[str, Any], folder: Path) -> None:
         """`actions` are types of actions by name; `folder` is for parameters and map."""
-        self._plan, self._kinds, self._folder = plan, actions, folder
+        self._plan = plan
+        self._kinds = actions
+        self._folder = folder
         self._limits = describe(plan.robot.robot, plan.gait)
         self.world = WorldSettings(world="obstacles", seed=plan.seed)
         self.goals, self._others = self._random_goals()
@@ -107,9 +111,11 @@ class Nav2Check:
                         text = f"not all servers of {manager} are active after {START_S:g} s"
                         raise CheckError(f"{text}: try again, or see their output with --log FILE")
                 pids = {**simulated.pids, **started.pids}
-                before, begin = nav2_processes.cpu_seconds(pids), time.monotonic()
+                before = nav2_processes.cpu_seconds(pids)
+                begin = time.monotonic()
                 self._walk(walker)
-                after, seconds = nav2_processes.cpu_seconds(pids), time.monotonic() - begin
+                after = nav2_processes.cpu_seconds(pids)
+                seconds = time.monotonic() - begin
         finally:
             rclpy.utilities.try_shutdown()
         _print_figures(walker, {name: (after[name] - used) / seconds for name, used in before.items() if name in after})
@@ -147,7 +153,8 @@ class Nav2Check:
     def _recoveries(self, walker: Nav2Walker) -> None:
         """Tries each behaviour of Nav2's trees for itself, with the time that the trees give it."""
         kinds, limits = self._kinds, self._limits
-        turn, drive = turning_time(limits, SPIN_RAD), driving_time(limits, DRIVE_M, DRIVE_SPEED)
+        turn = turning_time(limits, SPIN_RAD)
+        drive = driving_time(limits, DRIVE_M, DRIVE_SPEED)
         way = (DRIVE_M, min(DRIVE_SPEED, limits.velocity.vx), drive)
         for name, goal, seconds in (
             ("spin", spin_goal(kinds["spin"], SPIN_RAD, turn), turn),
@@ -179,7 +186,8 @@ class Nav2Check:
     def _line(self, walker: Nav2Walker, title: str, good: bool, text: str) -> None:
         """Prints how an action ended, once the robot stands; if it does not come to rest, the action has failed."""
         if not walker.until(lambda: walker.state == "standing", STOP_S):
-            good, text = False, f"{text}, does not stop: {walker.state}"
+            good = False
+            text = f"{text}, does not stop: {walker.state}"
         self._failures += not good
         print(f"{'ok  ' if good else 'FAIL'} {title}: {text}", flush=True)
 
@@ -195,7 +203,8 @@ def _print_figures(walker: Nav2Walker, shares: dict[str, float]) -> None:
     rates = ", ".join(f"{name} {rate:.1f} Hz" for name, rate in walker.rates().items())
     late = sorted(walker.latencies)
     if late:
-        half, most = late[len(late) // 2], late[math.floor(0.99 * (len(late) - 1))]
+        half = late[len(late) // 2]
+        most = late[math.floor(0.99 * (len(late) - 1))]
         print(f"rates: {rates}; odom is {1e3 * half:.0f} ms old when it arrives, 99th percentile {1e3 * most:.0f} ms")
     used = ", ".join(f"{name} {100.0 * share:.0f}" for name, share in sorted(shares.items(), key=lambda row: -row[1]))
     print(f"CPU in percent of a core: {used}", flush=True)

@@ -76,7 +76,8 @@ class ReportCounter:
 
 def cpu_seconds(pids: Mapping[str, int]) -> dict[str, float]:
     """CPU time [s] that each process has used so far."""
-    tick, used = os.sysconf("SC_CLK_TCK"), {}
+    tick = os.sysconf("SC_CLK_TCK")
+    used = {}
     for name, pid in pids.items():
         try:
             fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

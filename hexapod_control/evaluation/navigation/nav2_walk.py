@@ -55,7 +55,8 @@ class Nav2Walker(Node):
         """`actions` are action types by name; `fixed_map`: publish `map` at the origin of `odom`."""
         super().__init__("nav2_check")
         self.truth: Pose | None = None
-        self.state, self.collisions = "", 0
+        self.state = ""
+        self.collisions = 0
         self.latencies: list[float] = []  # [s] of odom at its arrival
         self.arrivals: dict[str, list[float]] = {name: [] for name in COMMANDS}  # [s] steady times
         self._servers = {name: ActionClient(self, kind, name) for name, kind in actions.items()}

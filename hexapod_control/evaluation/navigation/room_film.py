@@ -45,7 +45,10 @@ def render(recording: Path, robot_file: RobotFile, world: WorldSettings, goals: 
                 continue
             due = time + PERIOD_S
             data = simulation.data
-            data.time, data.qpos[:], data.qvel[:], data.ctrl[:] = time, qpos, qvel, ctrl
+            data.time = time
+            data.qpos[:] = qpos
+            data.qvel[:] = qvel
+            data.ctrl[:] = ctrl
             mujoco.mj_forward(simulation.model, data)
             path.append(_pixel(qpos[0], qpos[1], side))
             picture = Image.fromarray(camera.shoot(data))

@@ -13,7 +13,9 @@ from hexapod_control.sim.world_settings import WorldSettings
 
 RESOLUTION_M = 0.05
 BORDER_M = 0.5  # of wall around the room
-OCCUPIED, FREE = 0, 254  # gray values
+# gray values
+OCCUPIED = 0
+FREE = 254
 
 
 def write_room_map(settings: WorldSettings, folder: Path) -> Path:
@@ -38,9 +40,13 @@ def write_room_map(settings: WorldSettings, folder: Path) -> Path:
 
 def _inside(obstacle: Obstacle, x: Array, y: Array) -> NDArray[np.bool_]:
     """Whether points [m] are in a box or a cylinder, or less than half a cell beside it."""
-    c, s, margin = np.cos(obstacle.yaw), np.sin(obstacle.yaw), RESOLUTION_M / 2.0
-    dx, dy = x - obstacle.x, y - obstacle.y
+    c = np.cos(obstacle.yaw)
+    s = np.sin(obstacle.yaw)
+    margin = RESOLUTION_M / 2.0
+    dx = x - obstacle.x
+    dy = y - obstacle.y
     if len(obstacle.size) == 1:
         return np.hypot(dx, dy) <= obstacle.size[0] + margin
-    along, across = abs(c * dx + s * dy), abs(c * dy - s * dx)
+    along = abs(c * dx + s * dy)
+    across = abs(c * dy - s * dx)
     return (along <= obstacle.size[0] + margin) & (across <= obstacle.size[1] + margin)

@@ -61,7 +61,9 @@ def wire(subject: Subject) -> Iterator[Remark]:
         name, baud, rate = settings.protocol, settings.baud, settings.rate
     else:
         known = versions(subject.file.servo_model)
-        name, baud, rate = (known[0].protocol if known else "", 0, USUAL_RATE_HZ)
+        name = known[0].protocol if known else ""
+        baud = 0
+        rate = USUAL_RATE_HZ
     if name not in PROTOCOLS or name == LOOPBACK:
         return
     row = PROTOCOLS[name]
@@ -144,7 +146,9 @@ def standing(subject: Subject) -> Iterator[Remark]:
 
 def walking(subject: Subject) -> Iterator[Remark]:
     """Load of the servos while the robot walks."""
-    found, walk, stall = subject.torques, subject.walk, _stall(subject)
+    found = subject.torques
+    walk = subject.walk
+    stall = _stall(subject)
     speed = max(map(abs, walk.twist))
     what = f"Walking with {speed:.3f} m/s in {walk.gait}"
     figures: dict[str, object] = {
@@ -183,7 +187,8 @@ def _held(subject: Subject, topic: str, what: str, held: Array, figures: dict[st
 
 def sagging(subject: Subject) -> Iterator[Remark]:
     """Sag of the body by the compliance of the servos while the robot walks: swing feet then touch down early."""
-    robot, gait = subject.robot, subject.capabilities.gaits[subject.walk.gait]
+    robot = subject.robot
+    gait = subject.capabilities.gaits[subject.walk.gait]
     load = robot.mass * GRAVITY / (len(robot.legs) * gait.duty_factor)
     sink = max(float(sag(robot, leg, load, np.array([complex(*leg.foothold)])).item()) for leg in robot.legs)
     share = sink / robot.walk.lift_height
@@ -220,7 +225,8 @@ def speeds(subject: Subject) -> Iterator[Remark]:
 
 def _limit(subject: Subject, gait: str, forward: float) -> str:
     """Text: what limits the forward speed, stance regions or the speed of a joint in the swing."""
-    capabilities, height = subject.capabilities, subject.robot.walk.height
+    capabilities = subject.capabilities
+    height = subject.robot.walk.height
     row = capabilities.gaits[gait]
     wide = capabilities.envelope.with_stride_shares({gait: 1.5})
     wider = wide.limit(row, height, capabilities.region_share(row), Twist(100.0 * forward, 0.0, 0.0)).twist.vx

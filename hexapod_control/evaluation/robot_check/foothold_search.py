@@ -42,10 +42,14 @@ MARGIN_RESERVE_M = 0.010  # above the least margin, for the moving masses of the
 DISTANCE_COST = 0.05  # [m] of margin per metre from the neutral footholds, near which the legs keep apart
 SPEED_STEPS = 8  # halvings of the range of the common speed
 SPEED_RESOLUTION = 0.003  # share of the best speed: smaller gains are not searched for
-POPULATION, PARENTS = 512, 64  # choices of centers per round, and those of them from which the next are made
+# choices of centers per round, and those of them from which the next are made
+POPULATION = 512
+PARENTS = 64
 SPREADS = (0.3, 0.2, 0.1, 0.05, 0.03, 0.02)  # of the next choices about their parents, in lengths of a leg
 MAX_CHECKED = 8  # best choices that are checked with all masses and gaps
-REFINEMENTS, FINER_STEPS = 4, 9  # searches on a finer grid about the best walk, and its steps over two cells
+# searches on a finer grid about the best walk, and its steps over two cells
+REFINEMENTS = 4
+FINER_STEPS = 9
 STANCE_SAMPLES = 11
 HALVINGS = 11  # of the range in which the speed is searched
 CELLS_PER_LEG = 20  # of the grid of stride centers, along the length of the leg
@@ -85,7 +89,9 @@ def fastest_stride(robot: Robot, gaits: Collection[Gait], axis: Twist, moved: Fo
     Without `moved`, footholds are moved along the motion only. With the result of such a search in `moved`, they may be
     anywhere; the walk is then at least as fast.
     """
-    best, pairs, anywhere = moved or NOTHING, list(mirror_groups(robot.legs)), moved is not None
+    best = moved or NOTHING
+    pairs = list(mirror_groups(robot.legs))
+    anywhere = moved is not None
     for gait in sorted(gaits, key=lambda each: each.stance_time):
         candidates = [_candidates(robot, robot.legs[rows[0]], axis, anywhere) for rows in pairs]
         best = _search(SteadyCycle(robot, gait, axis), pairs, candidates, best)
@@ -166,7 +172,8 @@ def _fastest_at_swing_time(
     cycle: SteadyCycle, groups: Sequence[LegGroup], k: int, swing_time: float, bound: float, best: FoundStride
 ) -> FoundStride:
     """The best walk with the swing time of index k, if it is faster than the best so far."""
-    low, high = best.speed, bound
+    low = best.speed
+    high = bound
     for _ in range(SPEED_STEPS):
         if high <= best.speed * (1.0 + SPEED_RESOLUTION):
             break
@@ -176,7 +183,8 @@ def _fastest_at_swing_time(
         if centers is None:
             high = speed if speed < bound else math.nextafter(bound, 0.0)
         else:
-            low, best = speed, FoundStride(speed, cycle.gait.name, swing_time, tuple(centers.tolist()))
+            low = speed
+            best = FoundStride(speed, cycle.gait.name, swing_time, tuple(centers.tolist()))
     return best
 
 
@@ -184,8 +192,11 @@ def _stable_centers(
     cycle: SteadyCycle, groups: Sequence[LegGroup], usable: Sequence[Points], stride_travel: float
 ) -> Points | None:
     """Stride centers with at least the least margin and no leg too near to the next; None if none are found."""
-    rng, robot = np.random.default_rng(0), cycle.robot
-    length, mass, least = robot.legs[0].length, MovingMass.of(robot), search_margin(robot)
+    rng = np.random.default_rng(0)
+    robot = cycle.robot
+    length = robot.legs[0].length
+    mass = MovingMass.of(robot)
+    least = search_margin(robot)
     neutral = np.array([complex(*leg.foothold) for leg in robot.legs])
     chosen = [rng.choice(points, POPULATION) for points in usable]
     for spread in (*SPREADS, 0.0):
@@ -247,7 +258,8 @@ def max_speeds(robot: Robot, leg: Leg, axis: Twist, stance: float, swing_times: 
         speed = 0.5 * (low + high)
         feet = foot_positions(UnitMotion.along(axis), (speed * times)[:, :, None], stance, centers[:, None], progress)
         possible = _possible(robot, leg, feet, progress, times)
-        low, high = np.where(possible, speed, low), np.where(possible, high, speed)
+        low = np.where(possible, speed, low)
+        high = np.where(possible, high, speed)
     return low
 
 

@@ -31,7 +31,8 @@ vertical-align:top}.wrong,.problem{color:#b00020;font-weight:bold}.note{color:#8
 
 def views(subject: Subject) -> Figure:
     """The standing robot from above and from the left, with the stance regions and the range of each coxa."""
-    robot, stance = subject.robot, subject.capabilities.neutral_stance
+    robot = subject.robot
+    stance = subject.capabilities.neutral_stance
     figure, (above, side) = plt.subplots(1, 2, figsize=(10, 5))
     for axes, right, up, sign in ((above, 1, 0, -1.0), (side, 0, 2, 1.0)):
         corner = (sign * robot.body.center[right] - robot.body.size[right] / 2, robot.body.center[up])
@@ -44,7 +45,8 @@ def views(subject: Subject) -> Figure:
     for leg, (x, y), radius in zip(robot.legs, stance.footholds, stance.radii, strict=True):
         above.add_patch(Circle((-y, x), radius, fill=False, color="#00798c"))
         for angle in (leg.coxa_joint.lower, leg.coxa_joint.upper):
-            heading, far = leg.hip_yaw + angle, leg.coxa.length + leg.femur.length
+            heading = leg.hip_yaw + angle
+            far = leg.coxa.length + leg.femur.length
             ends = (leg.hip[0] + far * math.cos(heading), leg.hip[1] + far * math.sin(heading))
             above.plot((-leg.hip[1], -ends[1]), (leg.hip[0], ends[0]), color="#bbbbbb", linewidth=0.8)
     above.set_title("above: stance regions, range of each coxa")

@@ -42,7 +42,8 @@ def of_servos(robot: Robot, figure: str) -> Array:
 def standing_torques(robot: Robot, joints: Sequence[LegJoints], planted: Sequence[bool]) -> Array:
     """Torques (n, 3) [N m] that hold a robot still with joints (n, 3) [rad] on its planted feet."""
     center = np.array(center_of_mass(robot, joints))
-    stiff, sink = np.zeros((6, 6)), np.zeros(6)
+    stiff = np.zeros((6, 6))
+    sink = np.zeros(6)
     feet = [_foot(leg, row, center) for leg, row in zip(robot.legs, joints, strict=True)]
     for foot, down in zip(feet, planted, strict=True):
         if down:
@@ -82,7 +83,8 @@ def _foot(leg: Leg, joints: LegJoints, center: Array) -> SpringFoot:
 def _own_weight(leg: Leg, joints: LegJoints) -> Array:
     *_, of_femur, of_tibia = leg.moments
     _, femur, tibia = joints
-    knee, foot = of_femur * math.cos(femur), of_tibia * math.cos(femur + tibia)
+    knee = of_femur * math.cos(femur)
+    foot = of_tibia * math.cos(femur + tibia)
     return GRAVITY * np.array([0.0, knee + foot, foot])
 
 

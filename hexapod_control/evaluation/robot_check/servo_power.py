@@ -30,10 +30,12 @@ def servo_power(robot: Robot, torque: Array, velocity: Array) -> Array:
 
 def power(subject: Subject) -> Iterator[Remark]:
     """Average power standing and walking, and battery life."""
-    robot, held = subject.robot, standing_torques(subject.robot, subject.standing, [True] * len(subject.robot.legs))
+    robot = subject.robot
+    held = standing_torques(subject.robot, subject.standing, [True] * len(subject.robot.legs))
     standing = float(servo_power(robot, held, np.zeros_like(held)).sum())
     walking = float(servo_power(robot, subject.torques.motor, subject.walk.velocity).sum(axis=(1, 2)).mean())
-    capacity, servos = subject.battery, held.size
+    capacity = subject.battery
+    servos = held.size
     minutes = [60.0 * capacity / watts for watts in (standing, walking)]
     text = (
         f"An estimate: the {servos} servos take {standing:.0f} W standing and {walking:.0f} W walking, a battery of "

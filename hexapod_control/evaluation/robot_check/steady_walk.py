@@ -57,10 +57,12 @@ def steady_walk(robot: Robot, gait: str, twist: Twist) -> PlannedCycle:
         raise ValueError(refusal)
     planner.command(twist)
     plans: list[TickPlan] = []
-    starts, standing = 0, True
+    starts = 0
+    standing = True
     for _ in range(round(MAX_WALK_S / TICK_S)):
         plan = planner.step(TICK_S)
-        lifted, standing = standing and not plan.planted[0], plan.planted[0]
+        lifted = standing and not plan.planted[0]
+        standing = plan.planted[0]
         reached = np.abs(plan.twist).max() >= REACHED_SHARE * np.abs(twist).max()
         starts += lifted and reached
         if starts == 2:

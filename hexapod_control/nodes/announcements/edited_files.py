@@ -15,7 +15,8 @@ MAX_END_S = 1.0  # for a look at the files when the node ends
 
 def report_edits(node: GuardedNode, *paths: Path) -> None:
     """Reports every edit of these files once, from now until the node ends."""
-    files, ending = [StartedFile(path) for path in paths], threading.Event()
+    files = [StartedFile(path) for path in paths]
+    ending = threading.Event()
 
     def look() -> None:
         while not ending.wait(PERIOD_S):

@@ -53,7 +53,9 @@ class GraphPresence:
     def __init__(self, node: GuardedNode) -> None:
         self._node = node
         self._planner = f"{node.get_namespace().rstrip('/')}/{PLANNER}"  # of this robot
-        self._plan, self._planned_at = Phase.SILENT.value, -math.inf  # phase of that planner, and steady time [s] of it
+        # phase of that planner, and steady time [s] of it
+        self._plan = Phase.SILENT.value
+        self._planned_at = -math.inf
         self._companions: dict[str, NodePresence] = {}  # nodes of this robot by announcement, without the age
         self._heard: Counter[tuple[str, str, int]] = (
             Counter()
@@ -79,7 +81,8 @@ class GraphPresence:
         unchanged, _, _ = message.data.rpartition('"age"')
         companion = self._companions.get(unchanged)
         if companion is None:
-            own, other = NodePresence.of(self._node), NodePresence.parsed(message.data)
+            own = NodePresence.of(self._node)
+            other = NodePresence.parsed(message.data)
             if other is None:
                 return
             if own.excludes(other):
@@ -89,7 +92,8 @@ class GraphPresence:
             if len(self._companions) < MAX_COMPANIONS:
                 self._companions[unchanged] = other
         if companion.node == self._planner:
-            self._plan, self._planned_at = companion.phase, time.monotonic()
+            self._plan = companion.phase
+            self._planned_at = time.monotonic()
             self._change_phase()
 
     def _heed(self, own: NodePresence, other: NodePresence) -> None:
@@ -101,7 +105,8 @@ class GraphPresence:
         if self._heard[key] < MIN_ANNOUNCEMENTS:
             return
         if other.older_than(own):
-            self._older_at, self._conflict = time.monotonic(), other.conflict
+            self._older_at = time.monotonic()
+            self._conflict = other.conflict
             self._change_phase()
         else:
             name = f"{other.node} on host {other.host!r:.80}, process {other.process}"
@@ -109,8 +114,10 @@ class GraphPresence:
 
     def _change_phase(self) -> None:
         """Changes the phase of the node to the one that its planner and the announcements of older graphs require."""
-        node, now = self._node, time.monotonic()
-        before, phase = node.phase, self._required_phase(now)
+        node = self._node
+        now = time.monotonic()
+        before = node.phase
+        phase = self._required_phase(now)
         if phase is not Phase.DRIVING:
             node.report("conflict", ReportLevel.ERROR, self._conflict)
         if phase is before:
@@ -146,8 +153,10 @@ class OlderGraphSearch:
 
     def __init__(self, *names: str) -> None:
         """`names` are those of the nodes that start in this process."""
-        self._names, self._lock = names, ExitStack()
-        self._probe, self._spinner = Node(names[0], enable_rosout=False, start_parameter_services=False), Spinner()
+        self._names = names
+        self._lock = ExitStack()
+        self._probe = Node(names[0], enable_rosout=False, start_parameter_services=False)
+        self._spinner = Spinner()
         self._heard: list[String] = []
         owns = self._owns()
         self._joins = local_announcement.joins_running_graph(owns)  # and does as that graph does
@@ -188,7 +197,8 @@ class OlderGraphSearch:
         return next((other.refusal for other in older), "")
 
     def _owns(self) -> list[NodePresence]:
-        probe, namespace = NodePresence.of(self._probe), self._probe.get_namespace().rstrip("/")
+        probe = NodePresence.of(self._probe)
+        namespace = self._probe.get_namespace().rstrip("/")
         return [probe, *(probe._replace(node=f"{namespace}/{name}") for name in self._names[1:])]
 
 

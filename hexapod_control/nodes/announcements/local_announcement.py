@@ -21,7 +21,9 @@ from hexapod_control.ros.monitoring.graph_identity import machine
 
 SOCKETS = Path("/proc/net/unix")
 PREFIX = "hexapod_node"  # of nodes
-LOCK, OWNER = "hexapod_lock", "hexapod_owner"  # of the lock of a robot, and of the process that has it
+# of the lock of a robot, and of the process that has it
+LOCK = "hexapod_lock"
+OWNER = "hexapod_owner"
 SEPARATOR = ";"
 PATH_COLUMN = 7  # of SOCKETS; abstract names begin with @ there
 PATIENCE_S = 1.0  # for the process that has the lock to say which one it is, or to give it back
@@ -72,7 +74,8 @@ def reserve(owns: Sequence[NodePresence], stack: ExitStack) -> NodePresence | No
     Returns the node of another graph that has it or still runs, whatever its age, else None. What cannot be decided
     here is left to DDS.
     """
-    own, deadline = owns[0], time.monotonic() + PATIENCE_S
+    own = owns[0]
+    deadline = time.monotonic() + PATIENCE_S
     while (owner := _owner(own, stack)) is None:
         if time.monotonic() >= deadline:
             return None

@@ -39,7 +39,8 @@ class NodePresence(NamedTuple):
     @classmethod
     def of(cls, node: Node, phase: str = Phase.DRIVING.value) -> NodePresence:
         """The presence of a node of this process, with its present age."""
-        started, name = started_at(), node.get_fully_qualified_name()
+        started = started_at()
+        name = node.get_fully_qualified_name()
         age = time.monotonic() - started
         return cls(name, started_graph(), socket.gethostname(), machine(), os.getpid(), started, age, phase)
 
@@ -93,7 +94,8 @@ class NodePresence(NamedTuple):
         if self.machine != other.machine and abs(self.age - other.age) > SIMULTANEOUS_S:
             return self.age > other.age
         started = (self.started, other.started) if self.machine == other.machine else (0.0, 0.0)
-        own, others = (self.graph, self.machine, self.process), (other.graph, other.machine, other.process)
+        own = (self.graph, self.machine, self.process)
+        others = (other.graph, other.machine, other.process)
         return (started[0], own) < (started[1], others)
 
     @property

@@ -78,7 +78,8 @@ class GaitPlannerNode(GuardedNode):
         self._measured = JointStateInput(self, file.robot, started_mapping(settings.joint_mapping, file.robot))
         self._period = 1.0 / settings.control_rate
         self._last_tick: int | None = None  # [ns]
-        self._ticks = self._overruns = 0
+        self._ticks = 0
+        self._overruns = 0
         self._counted = time.monotonic()  # [s] steady time from which ticks are counted
         self._rate = 0.0  # [Hz] measured
         self._torque_off = False  # the driver reports torque off
@@ -115,7 +116,8 @@ class GaitPlannerNode(GuardedNode):
         """Plans and publishes the targets of one tick."""
         stamp = self.get_clock().now().to_msg()  # of the tick, however long the planning takes
         now = self._clock_of_ticks.now().nanoseconds
-        last, self._last_tick = self._last_tick, now
+        last = self._last_tick
+        self._last_tick = now
         if last is None or now <= last:  # the clock was set back: continue from here
             return
         self.take_polled()
@@ -220,7 +222,9 @@ class GaitPlannerNode(GuardedNode):
     def every_second(self) -> None:
         """Measures the tick rate, and checks the publishers of commands and sensors."""
         now = time.monotonic()
-        self._rate, self._ticks, self._counted = self._ticks / (now - self._counted), 0, now
+        self._rate = self._ticks / (now - self._counted)
+        self._ticks = 0
+        self._counted = now
         self.velocity.check_publishers()
         self.mishaps.repeat()
         if self.planner.view.on_feet:

@@ -47,7 +47,8 @@ class MotionReader:
         """Returns the motion once when it is parsed, else None. Raises MotionFileError once if it is invalid."""
         if self._reading is None or not self._reading.done():
             return None
-        done, self._reading = self._reading, None
+        done = self._reading
+        self._reading = None
         return done.result()
 
 
@@ -83,11 +84,15 @@ class MotionInput:
 
     def __init__(self, node: GuardedNode, player: MotionPlayer, commands: OperatorCommands) -> None:
         """Publishes the names of the shipped motions."""
-        self._node, self._player, self._commands = node, player, commands
+        self._node = node
+        self._player = player
+        self._commands = commands
         self._motions = self._loaded()  # by name
         self._reader = MotionReader(commands.robot)
         self._rehearsed = RehearsedMotions()
-        self._outcome, self._outcome_until = "", -math.inf  # outcome of the last motion, and until when it is shown [s]
+        # outcome of the last motion, and until when it is shown [s]
+        self._outcome = ""
+        self._outcome_until = -math.inf
         self._list = node.create_publisher(String, "motions", LATCHED)
         self._list.publish(messages.text(",".join(self._motions)))
         node.create_subscription(String, "motion", self.on_motion, COMMAND)
@@ -211,13 +216,15 @@ class MotionInput:
                 self._rehearsed.add(rehearsed)
 
     def _refuse(self, name: str, reason: str) -> str:
-        name, reason = as_word(name), " ".join(reason.split())
+        name = as_word(name)
+        reason = " ".join(reason.split())
         self._node.report("motion", ReportLevel.WARNING, f"motion {name} refused: {reason}", every=0.0)
         self._show(MotionOutcome(name, MotionEnd.REFUSED, 0.0, reason))
         return reason
 
     def _show(self, outcome: MotionOutcome) -> None:
-        name, percent = as_word(outcome.name), _percent(outcome.progress)
+        name = as_word(outcome.name)
+        percent = _percent(outcome.progress)
         self._outcome = MotionState(name, outcome.end.value, percent, outcome.reason).text
         self._outcome_until = time.monotonic() + OUTCOME_TIME_S
 

@@ -31,7 +31,10 @@ class Pauses:
         self, node: GuardedNode, commands: OperatorCommands, planner: Planner, velocities: VelocityFilter
     ) -> None:
         """`velocities` are ignored while a pause lasts."""
-        self._node, self._commands, self._planner, self._velocities = node, commands, planner, velocities
+        self._node = node
+        self._commands = commands
+        self._planner = planner
+        self._velocities = velocities
         self._ends: dict[str, float] = {}  # [s] steady time, by cause
         node.create_subscription(String, TOPIC, self.on_pause, EVENTS)
 

@@ -199,7 +199,8 @@ def foot_markers(robot: Robot, stances: StanceRegionTable, plan: TickPlan, frame
     neutral = _marker("footholds", Marker.SPHERE_LIST, robot.foot_radius, footholds)
     neutral.color = FOOTHOLD
     for marker in (feet, polygon, neutral):
-        marker.header.frame_id, marker.header.stamp = frame, stamp
+        marker.header.frame_id = frame
+        marker.header.stamp = stamp
     return MarkerArray(markers=[feet, polygon, neutral] if len(corners) > 1 else [feet, neutral])
 
 
@@ -227,7 +228,8 @@ class StartPermission:
 
     def __init__(self, node: GuardedNode, output: PlannerOutput) -> None:
         """Subscribes to joint_targets."""
-        self._node, self._output = node, output
+        self._node = node
+        self._output = output
         self._subscription: Any = None  # None: the permission is granted. Any: rclpy's subscriptions have no types
         self.reset()
 
@@ -250,7 +252,8 @@ class StartPermission:
             return True
         now = time.monotonic()
         if self._joints is None:
-            self._joints, self._first = joints, now
+            self._joints = joints
+            self._first = now
         if self._is_answered or not self._awaits_answer(now - self._first):
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
@@ -299,7 +302,11 @@ class MishapReports:
 
         The arguments of `pause` are the cause, the reason to report, and for how long [s].
         """
-        self._node, self._commands, self._planner, self._block, self._pause = node, commands, planner, block, pause
+        self._node = node
+        self._commands = commands
+        self._planner = planner
+        self._block = block
+        self._pause = pause
         self._last: MishapKind | None = None
 
     def watch(self) -> None:

@@ -44,7 +44,9 @@ class PostureServices:
         accepted: Callable[[str], None] = lambda request: None,
     ) -> None:
         """`block` makes the node ignore velocity commands until a zero or a silence; `accepted` gets every request."""
-        self._commands, self._block, self._accepted = commands, block, accepted
+        self._commands = commands
+        self._block = block
+        self._accepted = accepted
         node.create_service(Trigger, "stand", self.on_stand)
         node.create_service(Trigger, "sit", self.on_sit)
         node.create_service(Trigger, "recover", self.on_recover)
@@ -72,7 +74,8 @@ class PostureServices:
 
 def answer(response: Trigger.Response, refusal: str, accepted: str) -> Trigger.Response:
     """Fills the response of a Trigger service; an empty `refusal` is success."""
-    response.success, response.message = not refusal, refusal or accepted
+    response.success = not refusal
+    response.message = refusal or accepted
     return response
 
 
@@ -81,10 +84,14 @@ class LegInput:
 
     def __init__(self, node: GuardedNode, commands: OperatorCommands, planner: Planner) -> None:
         """The thread starts with the first request."""
-        self._node, self._commands, self._planner = node, commands, planner
+        self._node = node
+        self._commands = commands
+        self._planner = planner
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="walking_legs")
         self._computing: Future[WalkingLegs] | None = None  # for the newest request
-        self._leg, self._loses = "", False  # the newest request: the leg, and whether it is lost or returns
+        # the newest request: the leg, and whether it is lost or returns
+        self._leg = ""
+        self._loses = False
         self._lost_then: tuple[str, ...] = ()  # legs lost when the computation was started
         self._refusals = node.create_publisher(String, "leg_refused", EVENTS)
         self._lost = node.create_publisher(String, "lost_legs", LATCHED)
@@ -103,19 +110,22 @@ class LegInput:
 
     def _begin(self, leg: str, *, lost: bool) -> None:
         """Computes the tables of the remaining legs; the request is passed on afterwards."""
-        self._leg, self._loses = leg, lost
+        self._leg = leg
+        self._loses = lost
         self._compute()
 
     def _compute(self) -> None:
         self._lost_then = self._planner.view.lost_legs
-        robot, others = self._planner.robot, {*self._lost_then} - {self._leg}
+        robot = self._planner.robot
+        others = {*self._lost_then} - {self._leg}
         lost = {*others, self._leg} if self._loses else others
         rows = frozenset(row for row, name in enumerate(robot.leg_names) if name in lost)
         self._computing = self._pool.submit(WalkingLegs.without, robot, rows)
 
     def watch(self) -> None:
         """Passes a request on when its tables are ready and no leg is being folded; call it every tick."""
-        tables, view = self._computing, self._planner.view
+        tables = self._computing
+        view = self._planner.view
         if tables is not None and tables.done() and not view.changing_legs:
             if view.lost_legs == self._lost_then:
                 self._pass_on(tables)
@@ -166,7 +176,9 @@ class RequestWatch:
     """
 
     def __init__(self, node: GuardedNode, planner: Planner, output: PlannerOutput) -> None:
-        self._node, self._planner, self._output = node, planner, output
+        self._node = node
+        self._planner = planner
+        self._output = output
         self._request: _Watched | None = None
         self._reports: dict[str, tuple[str, float]] = {}  # text by name of a node in CHAIN, with its steady time [s]
         self.armed = True
@@ -188,7 +200,8 @@ class RequestWatch:
 
     def watch(self) -> None:
         """Reports a request that has changed nothing."""
-        request, plan = self._request, self._output.last
+        request = self._request
+        plan = self._output.last
         if request is None or plan is None or self._node.control_time - request.accepted_at < PATIENCE_S:
             return
         self._request = None
@@ -228,7 +241,9 @@ class PoseGaitFootInput:
 
     def __init__(self, node: GuardedNode, commands: OperatorCommands, robot: Robot, frame: str) -> None:
         """`frame` is the frame id of base_link, with its prefix."""
-        self._node, self._commands, self._frame = node, commands, frame
+        self._node = node
+        self._commands = commands
+        self._frame = frame
         self._feet = FootLayout(robot)
         node.create_subscription(Pose, "body_pose", self.on_body_pose, COMMAND)
         node.create_subscription(String, "gait", self.on_gait, COMMAND)
@@ -270,7 +285,8 @@ class SpeedDerating:
     def __init__(self, node: GuardedNode, planner: Planner) -> None:
         """The share is 1 until a message arrives."""
         self.value = 1.0
-        self._node, self._planner = node, planner
+        self._node = node
+        self._planner = planner
         node.create_subscription(Float64, "speed_share", self.on_speed_share, LATCHED)
 
     def on_speed_share(self, message: Float64) -> None:

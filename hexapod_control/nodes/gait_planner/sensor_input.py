@@ -27,13 +27,15 @@ class SensorInput:
 
     def __init__(self, node: GuardedNode, planner: Planner) -> None:
         """Creates no subscriptions yet; see `adapt`."""
-        self._node, self._sensors = node, planner.sensors
+        self._node = node
+        self._sensors = planner.sensors
         self._feet = FootLayout(planner.robot)
         self._subscriptions: dict[str, Subscription] = {}
 
     def adapt(self, adaptation: Adaptation, mishap_detection: MishapDetection) -> None:
         """Sets the adaptations that use the sensors and the mishaps to detect; subscribes accordingly."""
-        self._sensors.adaptation, self._sensors.mishap_detection = adaptation, mishap_detection
+        self._sensors.adaptation = adaptation
+        self._sensors.mishap_detection = mishap_detection
         feet = adaptation.touch_down or mishap_detection.falls
         imu = adaptation.levelling or mishap_detection.falls or mishap_detection.legs
         decode = messages.forces_decoder()
@@ -71,7 +73,8 @@ class SensorInput:
 
         A robot may have no IMU, so its use for the detection of falls counts only after a first sample.
         """
-        adaptation, sensors = self._sensors.adaptation, self._sensors
+        adaptation = self._sensors.adaptation
+        sensors = self._sensors
         feet = "the feet come down as on flat ground" if adaptation.touch_down else ""
         level = ("the body is not kept level",) if adaptation.levelling else ()
         falls = ("falls are not detected",) if sensors.mishap_detection.falls and sensors.imu.sample else ()

@@ -54,13 +54,15 @@ class VelocityFilter:
                 return CommandVerdict(False, "not finite", f"{field} is {value}: refused; send finite numbers")
         largest = max(map(abs, twist))
         twist = zero_small_axes(twist.scaled(MAX_COMMAND / largest) if largest > MAX_COMMAND else twist, MIN_COMMAND)
-        age, verdict = 0.0, ACCEPTED
+        age = 0.0
+        verdict = ACCEPTED
         if stamp == 0.0:
             verdict = CommandVerdict(
                 True, "no stamp", "the stamp is zero: accepted, but only its arrival time is checked; set the stamp"
             )
         elif stamp is not None:
-            age, verdict = now - stamp, self._timely(stamp, now)
+            age = now - stamp
+            verdict = self._timely(stamp, now)
             if not verdict.accepted:
                 return verdict
             self._newest = stamp

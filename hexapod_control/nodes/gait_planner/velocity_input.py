@@ -29,7 +29,8 @@ SOURCES_AGE_S = 1.0  # after which the names of the publishers are looked up aga
 # A longer gap between two checks means that this process was paused, and commands that arrived meanwhile may not have
 # been read yet: that check is skipped. The next one is not, so commands also expire in a process that is always late.
 MAX_WATCH_GAP_S = 0.2
-TOPIC, ARC = "cmd_vel", "arc"
+TOPIC = "cmd_vel"
+ARC = "arc"
 DRIVING = "driving"  # topic on which sources announce that they are in use
 REPORTED_ONCE = ("no stamp", "non_planar")  # kinds of reports
 
@@ -71,7 +72,8 @@ class VelocityInput:
         """Handles cmd_vel as Twist or TwistStamped."""
         stamp = None
         if isinstance(message, TwistStamped):
-            stamp, message = messages.nanoseconds(message.header.stamp) * 1e-9, message.twist
+            stamp = messages.nanoseconds(message.header.stamp) * 1e-9
+            message = message.twist
         non_planar = messages.non_planar(message)
         if self._offer(TOPIC, messages.twist(message), non_planar, stamp) and any(non_planar):
             self._report(
@@ -115,11 +117,13 @@ class VelocityInput:
 
     def watch(self) -> None:
         """Checks for a timeout of the command; after a pause of this process, waiting messages are read first."""
-        now, last = time.monotonic(), self._watched
+        now = time.monotonic()
+        last = self._watched
         self._watched = now
         self._skipped = now - last > MAX_WATCH_GAP_S and not self._skipped
         if not self._skipped and self.filter.expire(now):
-            seconds, topic = self.filter.timeout, self._topic
+            seconds = self.filter.timeout
+            topic = self._topic
             cause = self._node.clock_monitor.cause("is its sender running?", now)
             text = f"{topic}: nothing usable for {seconds:g} s while walking: stopping; {cause}"
             self._node.report(f"{topic} timeout", ReportLevel.WARNING, text)
@@ -131,7 +135,8 @@ class VelocityInput:
     def sources(self) -> list[str]:
         """Nodes that publish the topic of the present command; looked up once a second, or if their number changes."""
         subscription = self._arcs if self._topic == ARC else self._subscription
-        count, now = subscription.get_publisher_count(), time.monotonic()
+        count = subscription.get_publisher_count()
+        now = time.monotonic()
         if self._sources_of[:2] != (self._topic, count) or now - self._sources_of[2] > SOURCES_AGE_S:
             self._sources_of = self._topic, count, now
             self._sources = sorted({node_name(info) for info in self._publishers(subscription)})

@@ -10,10 +10,16 @@ from typing import Any, Protocol
 
 from hexapod_control.core.steering.gamepad_map import GamepadState
 
-EV_SYN, EV_KEY, EV_ABS = 0, 1, 3
+EV_SYN = 0
+EV_KEY = 1
+EV_ABS = 3
 SYN_DROPPED = 3
-BTN_SOUTH, BTN_EAST, BTN_NORTH, BTN_WEST = 0x130, 0x131, 0x133, 0x134
-BTN_TL2, BTN_TR2 = 0x138, 0x139
+BTN_SOUTH = 0x130
+BTN_EAST = 0x131
+BTN_NORTH = 0x133
+BTN_WEST = 0x134
+BTN_TL2 = 0x138
+BTN_TR2 = 0x139
 BUTTONS = {  # evdev code -> button number: A B X Y Back Guide Start, stick presses, L1 R1, D-pad
     BTN_SOUTH: 0,
     BTN_EAST: 1,
@@ -34,10 +40,19 @@ BUTTONS = {  # evdev code -> button number: A B X Y Back Guide Start, stick pres
 # Drivers of Sony and Nintendo gamepads report the position of these buttons, other drivers their letter X or Y.
 BY_POSITION = {BTN_NORTH: 3, BTN_WEST: 2}
 VENDORS_BY_POSITION = (0x054C, 0x057E)
-COUNT_BUTTONS, COUNT_AXES = 21, 6
-ABS_X, ABS_Y, ABS_Z, ABS_RX, ABS_RY, ABS_RZ, ABS_GAS, ABS_BRAKE = 0, 1, 2, 3, 4, 5, 9, 10
+COUNT_BUTTONS = 21
+COUNT_AXES = 6
+ABS_X = 0
+ABS_Y = 1
+ABS_Z = 2
+ABS_RX = 3
+ABS_RY = 4
+ABS_RZ = 5
+ABS_GAS = 9
+ABS_BRAKE = 10
 HAT = {0x10: (13, 14), 0x11: (11, 12)}  # D-pad as two axes: buttons at the negative and the positive end
-LEFT_TRIGGER, RIGHT_TRIGGER = 4, 5
+LEFT_TRIGGER = 4
+RIGHT_TRIGGER = 5
 TRIGGER_REST = 0.1  # share of the travel up to which an axis may be a trigger at rest
 
 
@@ -63,7 +78,8 @@ class EvdevGamepad:
 
     def __init__(self, device: EvdevDevice, deadzone: float) -> None:
         """`deadzone` is the share of a stick's travel that counts as centered. Raises GamepadLostError."""
-        self._device, self._deadzone = device, deadzone
+        self._device = device
+        self._deadzone = deadzone
         self.name = device.name
         capabilities = device.capabilities()
         self._ranges = {code: (info.min, info.max) for code, info in capabilities.get(EV_ABS, ())}

@@ -97,7 +97,8 @@ class GamepadNode(GuardedNode):
             self._send(pad.state)
 
     def _lose(self, text: str) -> None:
-        pad, self._gamepad = self._gamepad, None
+        pad = self._gamepad
+        self._gamepad = None
         self._send(AT_REST)
         self._sent = None
         self.report("lost", ReportLevel.ERROR, text, every=0.0)
@@ -107,7 +108,8 @@ class GamepadNode(GuardedNode):
     def _send(self, pad: GamepadState) -> None:
         self._sent = (time.monotonic(), pad)
         message = Joy(axes=list(pad.axes), buttons=list(pad.buttons))
-        message.header.stamp, message.header.frame_id = self.get_clock().now().to_msg(), "joy"
+        message.header.stamp = self.get_clock().now().to_msg()
+        message.header.frame_id = "joy"
         self._joy.publish(message)
 
     def safe_stop(self, callback: str) -> None:

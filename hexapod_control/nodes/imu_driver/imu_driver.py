@@ -41,7 +41,8 @@ AT_REST = tuple(  # values of gait_state
     state.value for state in (RobotState.UNKNOWN, RobotState.SITTING, RobotState.STANDING, RobotState.FAULT)
 )
 TILT_VARIANCE, HEADING_VARIANCE = math.radians(1.0) ** 2, math.radians(5.0) ** 2  # [rad^2]
-RATE_VARIANCE, UNKNOWN_BIAS_VARIANCE = math.radians(0.3) ** 2, math.radians(10.0) ** 2  # [rad^2/s^2]
+RATE_VARIANCE = math.radians(0.3) ** 2  # [rad^2/s^2]
+UNKNOWN_BIAS_VARIANCE = math.radians(10.0) ** 2  # [rad^2/s^2]
 ACCELERATION_VARIANCE = 0.1**2  # [m^2/s^4]
 
 
@@ -62,19 +63,23 @@ class ImuDriverNode(GuardedNode):
         self._section: ImuSection = io.imu
         self._bus = settings.bus or io.bus
         self._title = f"{IMU_CHIPS[io.imu.chip].title} at 0x{io.imu.address:02X} on {self._bus}"
-        self._estimator, self._freshness = ImuEstimator(io.imu.mounting), Freshness(1.0 / settings.rate)
+        self._estimator = ImuEstimator(io.imu.mounting)
+        self._freshness = Freshness(1.0 / settings.rate)
         self._port: I2cPort | None = None
         self._device: ImuDevice | None = None
         self._retry = -math.inf  # [s] steady time
         self._last = math.nan  # [s] of the last reading
-        self._misses = self._errors = self._readings = 0
+        self._misses = 0
+        self._errors = 0
+        self._readings = 0
         self._moves = False  # the robot is commanded to move
         self._system_time = False  # the node's clock is the system clock; reading that directly is ten times faster
         x, y, z = file.robot.imu
         self._message = _message(publish_mounting(self, settings.tf_frame_prefix, "imu_link", BodyPose(x=x, y=y, z=z)))
         self._imu = self.create_publisher(Imu, "imu/data", COMMAND)
         self.create_subscription(String, "gait_state", self.on_gait_state, LATCHED)
-        self._period, self._ending = 1.0 / settings.rate, threading.Event()
+        self._period = 1.0 / settings.rate
+        self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name=THREAD, daemon=True)
         self._thread.start()
         self.closing.callback(self._end)
@@ -113,7 +118,8 @@ class ImuDriverNode(GuardedNode):
             return
         self._misses = 0
         self._readings += 1
-        dt, self._last = now - self._last, now
+        dt = now - self._last
+        self._last = now
         if not math.isnan(dt):
             self._take(sample, dt)
 
@@ -157,7 +163,9 @@ class ImuDriverNode(GuardedNode):
         except TransferError as error:
             self._report_later("imu", ReportLevel.ERROR, str(error))
         else:
-            self._device, self._last, self._misses = device, math.nan, 0
+            self._device = device
+            self._last = math.nan
+            self._misses = 0
             self._freshness = Freshness(self._period)
             self._report_later("found", ReportLevel.OK, f"{self._title} answers")
 

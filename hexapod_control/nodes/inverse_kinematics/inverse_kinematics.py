@@ -46,14 +46,17 @@ class InverseKinematicsNode(GuardedNode):
         mapping = started_mapping(settings.joint_mapping, robot)
         self._filter = JointTargetFilter(robot)
         self._feet = FootLayout(robot)
-        self._motions, self._joints = JointLayout(robot), JointLayout(robot, mapping)
+        self._motions = JointLayout(robot)
+        self._joints = JointLayout(robot, mapping)
         self._measured = np.zeros((len(robot.legs), 3))  # [rad] of the newest joint_states
         self._measured_at = -math.inf  # [s] steady time
         self._last_targets_at = time.monotonic()  # [s] steady time
         self._unseeded_since = math.inf  # [s] steady time of the first targets without a seed
         self._last_targets_time = 0.0  # [s] of the node's clock, which stops with a simulation
         self._moving = False  # whether the last targets move a joint
-        self._sent = self._changed = 0  # number of messages
+        # number of messages
+        self._sent = 0
+        self._changed = 0
         self._targets = self.create_publisher(JointState, "joint_targets", COMMAND)
         self.create_subscription(MultiDOFJointState, "foot_targets", self.on_foot_targets, COMMAND)
         self.create_subscription(JointState, "joint_motion", self.on_joint_motion, COMMAND)
@@ -63,7 +66,8 @@ class InverseKinematicsNode(GuardedNode):
 
     def on_measured_joints(self, sample: MeasuredSample) -> None:
         """Stores the measured joint angles."""
-        self._measured, self._measured_at = sample.joints, time.monotonic()
+        self._measured = sample.joints
+        self._measured_at = time.monotonic()
 
     def _needs_measured_joints(self) -> bool:
         """Whether measured joints are needed: not while targets arrive, as they continue from the last ones."""

@@ -17,7 +17,9 @@ from hexapod_control.core.kinematics.leg_kinematics import LIMIT_TOLERANCE, Unre
 from hexapod_control.core.names import JOINTS, joint_name
 from hexapod_control.core.robot import Robot
 
-MIN_PERIOD_S, MAX_PERIOD_S = 0.005, 0.1  # to which the time between two targets is clamped
+# to which the time between two targets is clamped
+MIN_PERIOD_S = 0.005
+MAX_PERIOD_S = 0.1
 NOMINAL_PERIOD_S = 0.02  # assumed between two targets whose stamps do not increase
 MAX_COORDINATE = 100.0  # [m, m/s] of a foot; larger ones, which no leg reaches, could overflow
 
@@ -98,6 +100,8 @@ class JointTargetFilter:
                 f"{most[leg, joint]:.3f} rad: all joints go there at no-load speed"
             )
             change = np.clip(change, -most, most)
-            joints, velocities = self._last + change, change / dt
-        self._last, self._stamp = joints, stamp
+            joints = self._last + change
+            velocities = change / dt
+        self._last = joints
+        self._stamp = stamp
         return FilteredTargets(joints, velocities, deviation)

@@ -44,7 +44,8 @@ class LinkFramesNode(GuardedNode):
         self._tree = parse_tree(file.path, text)
         self._layout = JointLayout(file.robot, started_mapping(settings.joint_mapping, file.robot))
         self._names = joint_names(file.robot.leg_names)
-        self._prefix, self._period = settings.tf_frame_prefix, MIN_PERIOD_SHARE / settings.publish_rate
+        self._prefix = settings.tf_frame_prefix
+        self._period = MIN_PERIOD_SHARE / settings.publish_rate
         self._published = -math.inf  # [s] stamp of the last joints whose frames were published
         self.create_publisher(String, "robot_description", LATCHED).publish(String(data=text))
         fixed = [joint for joint in self._tree.joints.values() if not joint.turns]

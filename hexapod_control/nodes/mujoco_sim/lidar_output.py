@@ -30,7 +30,8 @@ class LidarOutput:
 
     def __init__(self, node: GuardedNode, robot: Robot, prefix: str, settings: LidarSettings) -> None:
         """`prefix` is that of the frame ids base_link and lidar_link."""
-        self._lidar, self._collisions = Lidar(robot, settings), CollisionCounter()
+        self._lidar = Lidar(robot, settings)
+        self._collisions = CollisionCounter()
         self._period = 1.0 / settings.scan_rate
         self._last = -math.inf  # [s] simulated time of the last scan
         self._scan = node.create_publisher(LaserScan, "scan", SCANS)

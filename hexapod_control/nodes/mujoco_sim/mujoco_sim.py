@@ -68,7 +68,8 @@ class MujocoSimNode(GuardedNode):
         if world.bus:
             self.closing.callback(world.bus.close)
         self._record = StateRecording(settings.record, settings.record_rate) if settings.record else None
-        self._ticks = self._reported_ticks = 0
+        self._ticks = 0
+        self._reported_ticks = 0
         self._reported_at = time.monotonic()
         self._mapping = started_mapping(settings.joint_mapping, world.robot)
         prefix = settings.tf_frame_prefix
@@ -91,7 +92,8 @@ class MujocoSimNode(GuardedNode):
     def _accept_targets(self, driver: TargetFollower) -> None:
         """Creates the interface without a bus: joint_targets, `armed` and the torque services."""
         world = self.world
-        self._driver, self._layout = driver, JointLayout(world.robot, self._mapping)
+        self._driver = driver
+        self._layout = JointLayout(world.robot, self._mapping)
         self.create_subscription(JointState, "joint_targets", self._take_targets, COMMAND)
         self._torque, self._armed = TorqueServices(self, world.torque), ArmedTopic(self)
 
@@ -119,7 +121,8 @@ class MujocoSimNode(GuardedNode):
             self.report("targets", ReportLevel.WARNING, warning)
 
     def _change_world(self, settings: WorldSettings) -> None:
-        before, self._world_settings = self._world_settings, settings
+        before = self._world_settings
+        self._world_settings = settings
         for name, worlds in ONLY_IN.items():
             if getattr(settings, name) != getattr(before, name) and settings.world not in worlds:
                 text = f"{name} has no effect in the world {settings.world}: set world to {' or '.join(worlds)}"
@@ -149,7 +152,8 @@ class MujocoSimNode(GuardedNode):
     def _publish(self, *, everything: bool = False) -> None:
         """Publishes after a step of the world; joints and feet only after every second step."""
         self._ticks += 1
-        stamp, simulation = self._stamp(), self.world.simulation
+        stamp = self._stamp()
+        simulation = self.world.simulation
         self._publish_clock(stamp)
         self._output.imu(simulation.inertial(), stamp)
         if everything or self._ticks % 2 == 0:
@@ -162,9 +166,11 @@ class MujocoSimNode(GuardedNode):
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
-        world, now = self.world, time.monotonic()
+        world = self.world
+        now = time.monotonic()
         rate = (self._ticks - self._reported_ticks) / max(1e-3, now - self._reported_at)
-        self._reported_ticks, self._reported_at = self._ticks, now
+        self._reported_ticks = self._ticks
+        self._reported_at = now
         return {
             "feedback": "measured",
             "loop [Hz]": f"{rate:.1f}",
@@ -213,7 +219,9 @@ class CameraOutput:
 
     def __init__(self, node: GuardedNode, robot: Robot, prefix: str, settings: SimulatorSettings) -> None:
         """`prefix` is that of the frame ids base_link and camera_optical_frame (z forward, x right)."""
-        self._node, self._period, self._last = node, 1.0 / settings.camera_rate, -math.inf
+        self._node = node
+        self._period = 1.0 / settings.camera_rate
+        self._last = -math.inf
         width = settings.camera_width
         self._camera = FrontCamera((width, 3 * width // 4), self._take, self._failed)
         self._images = node.create_publisher(CompressedImage, "image_raw/compressed", DISPLAY)
@@ -234,7 +242,8 @@ class CameraOutput:
 
     def _take(self, image: bytes, stamp: Time) -> None:
         message = CompressedImage(format="jpeg", data=image)
-        message.header.stamp, message.header.frame_id = stamp, self._frame
+        message.header.stamp = stamp
+        message.header.frame_id = self._frame
         self._node.run_in_executor(partial(self._images.publish, message))
 
     def _failed(self, reason: str) -> None:
@@ -245,7 +254,8 @@ class WorldServices:
     """Offers the services on a node; `publish` publishes all topics of the world."""
 
     def __init__(self, node: GuardedNode, world: RunningWorld, publish: Callable[[], None]) -> None:
-        self._world, self._publish = world, publish
+        self._world = world
+        self._publish = publish
         node.create_service(SetBool, "~/set_pause", self._set_pause)
         node.create_service(Trigger, "~/reset_world", self._reset_world)
         node.create_service(Trigger, "~/step_simulation", self._step_simulation)
@@ -257,7 +267,8 @@ class WorldServices:
                 self._world.pause()
             else:
                 self._world.resume()
-        response.success, response.message = True, "paused" if request.data else "running"
+        response.success = True
+        response.message = "paused" if request.data else "running"
         return response
 
     def _step_simulation(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -274,7 +285,8 @@ class WorldServices:
     def _reset_world(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         with self._world.lock:
             self._world.reset()
-        response.success, response.message = True, "the robot is at the origin, with its joint angles"
+        response.success = True
+        response.message = "the robot is at the origin, with its joint angles"
         return response
 
     def _push(self, message: Wrench) -> None:

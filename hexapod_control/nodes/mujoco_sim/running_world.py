@@ -49,9 +49,12 @@ class RunningWorld:
         self.simulation.reset(sitting)
         self.lock = threading.RLock()
         self.paused = False
-        self.last_targets_at = self._paused_at = time.monotonic()  # [s] steady time of the last targets
+        # [s] steady time of the last targets
+        self.last_targets_at = time.monotonic()
+        self._paused_at = self.last_targets_at
         self._clock_offset = 0.0  # [s] of the published time at the last reset of the world
-        self._pace, self._lead = RealTimePacer(settings.sim_speed_factor, self.last_targets_at), ControllerLead()
+        self._pace = RealTimePacer(settings.sim_speed_factor, self.last_targets_at)
+        self._lead = ControllerLead()
         self.bus: SimulatedBus | None = None
         follower = TargetFollower(self.robot, sitting, Interpolation(world.between_targets), CATCH_UP_S)
         self.torque = SimulatedTorque(follower, lambda: self.simulation, self.lock)
@@ -59,9 +62,8 @@ class RunningWorld:
         if settings.bus:
             sys.setswitchinterval(SWITCH_INTERVAL_S)
             wire = (settings.bus, settings.bus_port)
-            self.driver = self.bus = SimulatedBus(
-                robot_file, wire, self.lock, lambda: self.simulation, self._on_bus_bytes
-            )
+            self.driver = SimulatedBus(robot_file, wire, self.lock, lambda: self.simulation, self._on_bus_bytes)
+            self.bus = self.driver
 
     def _with_interpolation(self, world: WorldSettings) -> WorldSettings:
         return dataclasses.replace(world, between_targets=self._interpolation.value)
@@ -127,7 +129,8 @@ class RunningWorld:
     def pause(self) -> None:
         """Stops the time."""
         self.catch_up()
-        self.paused, self._paused_at = True, time.monotonic()
+        self.paused = True
+        self._paused_at = time.monotonic()
 
     def resume(self) -> None:
         """Continues; the time of the pause is discarded."""

@@ -22,7 +22,9 @@ class LockedDevice(EmulatedDevice):
     """An emulated device that locks the physics while it replies."""
 
     def __init__(self, device: EmulatedDevice, lock: RLock) -> None:
-        self.world, self._device, self._lock = device.world, device, lock
+        self.world = device.world
+        self._device = device
+        self._lock = lock
 
     def receive(self, data: bytes, now: float) -> list[DelayedReply]:
         """The replies of the device."""
@@ -54,7 +56,8 @@ class SimulatedBus:
         self.world = PhysicsWorld(settings.joints, PROTOCOLS[protocol].scale, body, advance)
         self.world.engage()
         self._device = LockedDevice(emulated_device(protocol, self.world, settings.ids, settings.options), lock)
-        self._link, self._baud = Path(link), settings.baud
+        self._link = Path(link)
+        self._baud = settings.baud
         if not os.access(self._link.parent, os.W_OK):
             raise ParameterError(f"bus_port: {link}: its folder does not exist or cannot be written to")
         self._pty: PseudoTerminal | None = None

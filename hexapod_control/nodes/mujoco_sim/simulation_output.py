@@ -32,7 +32,8 @@ class SimulationOutput:
     ) -> None:
         """`prefix` is that of the frame ids; `servos`: also publish joint_states and foot_states."""
         self._base = f"{prefix}base_link"
-        self._joints, self._feet = JointLayout(robot, mapping), FootStates(robot, self._base)
+        self._joints = JointLayout(robot, mapping)
+        self._feet = FootStates(robot, self._base)
         self._joint_states = node.create_publisher(JointState, "joint_states", COMMAND) if servos else None
         self._foot_states = node.create_publisher(MultiDOFJointState, "foot_states", COMMAND) if servos else None
         self._imu = node.create_publisher(Imu, "imu/data", COMMAND)
@@ -41,7 +42,8 @@ class SimulationOutput:
         x, y, z = robot.imu
         frame = publish_mounting(node, prefix, "imu_link", BodyPose(x=x, y=y, z=z))
         self._inertial = messages.inertial_message(messages.Inertial(zero, zero, zero), Time(), frame)
-        self._noise, self._imu_time = ImuNoise(seed=0), 0.0
+        self._noise = ImuNoise(seed=0)
+        self._imu_time = 0.0
 
     def imu(self, reading: InertialReading, stamp: Time) -> None:
         """Publishes imu/data, with noise and drift of a small IMU."""

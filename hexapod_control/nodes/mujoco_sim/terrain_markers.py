@@ -35,7 +35,10 @@ def terrain_markers(model: mujoco.MjModel) -> MarkerArray:
             markers.append(_single(KINDS[kind], size, at, turn))
     markers += [_list(half, points) for half, points in lists.items()]
     for number, marker in enumerate(markers):
-        marker.id, marker.ns, marker.action, marker.color = number, "terrain", Marker.ADD, COLOR
+        marker.id = number
+        marker.ns = "terrain"
+        marker.action = Marker.ADD
+        marker.color = COLOR
         marker.header.frame_id = WORLD_FRAME
     return MarkerArray(markers=markers)
 
@@ -46,7 +49,8 @@ def _columns(model: mujoco.MjModel, field: int, at: Array) -> list[Array]:
     half_x, half_y, top, _ = model.hfield_size[field]
     heights = model.hfield_data[start : start + rows * columns].reshape(rows, columns) * top + at[2]
     step_x, step_y = (max(1, round(COLUMN_M * (n - 1) / (2 * half))) for n, half in ((columns, half_x), (rows, half_y)))
-    xs, ys = np.linspace(-half_x, half_x, columns), np.linspace(-half_y, half_y, rows)
+    xs = np.linspace(-half_x, half_x, columns)
+    ys = np.linspace(-half_y, half_y, rows)
     return [
         np.array([at[0] + xs[i], at[1] + ys[j], heights[j, i] - COLUMN_HEIGHT_M / 2])
         for j in range(0, rows, step_y)

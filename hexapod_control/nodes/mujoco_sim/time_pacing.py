@@ -19,7 +19,8 @@ class RealTimePacer:
 
     def __init__(self, factor: float, now: float) -> None:
         """Starts at the steady time `now` [s]."""
-        self._factor, self._reference = factor, now
+        self._factor = factor
+        self._reference = now
         self._owed = 0.0  # [s]
         self.dropped = 0  # number of times that a delay was dropped
 
@@ -40,12 +41,14 @@ class RealTimePacer:
 
     def take_all(self) -> float:
         """Takes and returns all time that is due [s]."""
-        owed, self._owed = self._owed, 0.0
+        owed = self._owed
+        self._owed = 0.0
         return owed
 
     def restart(self, now: float) -> None:
         """Starts again at a steady time [s]; discards the time owed."""
-        self._reference, self._owed = now, 0.0
+        self._reference = now
+        self._owed = 0.0
 
 
 class ControllerLead:
@@ -67,7 +70,8 @@ class ControllerLead:
         slower = now - self._received > MAX_WAIT_S
         if MIN_PERIOD_S <= between <= MAX_CATCH_UP_S and (slower or between < self._period):
             self._period = between
-        self._stamp, self._received = stamp, now
+        self._stamp = stamp
+        self._received = now
 
     def must_wait(self, end: float, now: float) -> bool:
         """Whether a step that ends at a simulated time [s] has to wait at a steady time [s]."""

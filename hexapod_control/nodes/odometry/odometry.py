@@ -68,12 +68,15 @@ class OdometryNode(GuardedNode):
         self._memory = PoseMemory(self.get_fully_qualified_name())
         self._resume()
         mapping = started_mapping(self._settings.joint_mapping, robot)
-        self._joint_layout, self._foot_layout = JointLayout(robot, mapping), FootLayout(robot)
-        self._support, self._heading = SupportForces(robot), HeadingFusion()
+        self._joint_layout = JointLayout(robot, mapping)
+        self._foot_layout = FootLayout(robot)
+        self._support = SupportForces(robot)
+        self._heading = HeadingFusion()
         self._last: float | None = None  # [s] stamp of the last joints
         self._published = -math.inf  # [s]
         prefix = self._settings.tf_frame_prefix
-        self._odom, self._footprint = prefix + self._settings.odom_frame_id, prefix + self._settings.base_frame_id
+        self._odom = prefix + self._settings.odom_frame_id
+        self._footprint = prefix + self._settings.base_frame_id
         self._base = f"{prefix}base_link"
         self._publisher = self.create_publisher(OdometryMessage, "odom", EVENTS)
         self._tf = self.create_publisher(TFMessage, "/tf", SAMPLES)
@@ -84,7 +87,8 @@ class OdometryNode(GuardedNode):
             self._subscribe_to_forces("foot_states", self._take_foot_states)
         if self._settings.mode == "legs_imu":
             self.create_subscription(Imu, "imu/data", self._take_imu, SENSOR, polled=True)
-        self._measured, self._rejected = JointStateInput(self, robot, mapping, torques=True), 0
+        self._measured = JointStateInput(self, robot, mapping, torques=True)
+        self._rejected = 0
         self._usage = UsageInput(self, robot, keep=self._settings.keep_usage)
         if self._settings.mode == "commanded":
             self.create_subscription(JointState, "joint_targets", self._take_targets, SAMPLES)
@@ -193,7 +197,8 @@ class OdometryNode(GuardedNode):
         self._odometry.reset()
         text = "odom starts again at its origin, as requested; a filter that fuses its pose sees a jump: reset it too"
         self.report("reset", ReportLevel.WARNING, text)
-        response.success, response.message = True, "odom starts again at the robot's present pose"
+        response.success = True
+        response.message = "odom starts again at the robot's present pose"
         return response
 
 
@@ -209,7 +214,8 @@ class UsageInput:
 
     def __init__(self, node: GuardedNode, robot: Robot, *, keep: bool) -> None:
         """`keep`: continue the counts stored in the robot's file, and write them."""
-        self._node, self._mass = node, robot.mass
+        self._node = node
+        self._mass = robot.mass
         self._names = joint_names(robot.leg_names)
         self._memory = UsageMemory(f"{node.get_namespace()}{robot.name}") if keep else None
         self._meter = UsageMeter(robot, self._memory.recall() if self._memory else None)
@@ -224,13 +230,15 @@ class UsageInput:
             return
         self._meter.voltage(message.voltage)
         power = abs(message.voltage * message.current)
-        self._power, self._measured_at = (power if math.isfinite(power) else None), time.monotonic()
+        self._power = power if math.isfinite(power) else None
+        self._measured_at = time.monotonic()
 
     def count(self, sample: MeasuredSample, now: float, pose: Pose) -> None:
         """Counts a joint sample with the stamp `now` [s] and the pose of the odometry."""
         if self._last is not None and 0.0 <= now - self._last[0] < STEP_S:
             return
-        before, self._last = self._last, (now, pose)
+        before = self._last
+        self._last = (now, pose)
         if before is None:
             return
         moved = math.dist(before[1][:2], pose[:2])

@@ -82,7 +82,10 @@ class BagPlayer(ClientNode):
 
     def play(self, speed: float, ended: Callable[[], bool]) -> int:
         """Publishes the bag once, at `speed` times real time, until `ended`. Returns the number of messages."""
-        begin, start, count, checked = time.monotonic(), self._bag.start, 0, 0.0
+        begin = time.monotonic()
+        start = self._bag.start
+        count = 0
+        checked = 0.0
         for at, topic, data in self._messages():
             due = begin + 1e-9 * (at - start) / speed
             while not ended():

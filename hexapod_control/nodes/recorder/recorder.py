@@ -137,7 +137,8 @@ class RecorderNode(GuardedNode):
     def _poll(self) -> None:
         self._saver.poll()
         if self._due is not None and time.monotonic() >= self._due[0] and not self._saver.busy:
-            reason, self._due = self._due[1], None
+            reason = self._due[1]
+            self._due = None
             self.save(reason)
 
     @property

@@ -32,7 +32,10 @@ class TopicTaps:
         skipped_kinds: Collection[str] = (),
     ) -> None:
         """Calls `take` with every message and `latch` with every latched topic; call `discover` regularly."""
-        self._node, self._take, self._latch, self._skipped_kinds = node, take, latch, skipped_kinds
+        self._node = node
+        self._take = take
+        self._latch = latch
+        self._skipped_kinds = skipped_kinds
         self.namespace = node.get_namespace().rstrip("/") + "/"
         self._channels: dict[str, BagChannel] = {}
         self._subscriptions: dict[str, Subscription] = {}

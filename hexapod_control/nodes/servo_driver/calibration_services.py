@@ -72,15 +72,19 @@ class CalibrationRun:
         try:
             self._session.run(self._steps())
             refusal = self._recalibrate()
-            outcome, said = "saved", [str(each) for each in self.dialog.state.said]
+            outcome = "saved"
+            said = [str(each) for each in self.dialog.state.said]
             if refusal:
                 said.append(f"restart the driver: {refusal}")
         except Abandoned:
-            outcome, said = "ended", [f"nothing was saved: {self._lease.over or 'cancelled'}"]
+            outcome = "ended"
+            said = [f"nothing was saved: {self._lease.over or 'cancelled'}"]
         except (BusError, RobotFileError, OSError) as error:
-            outcome, said = "ended", [f"nothing was saved: {error}"]
+            outcome = "ended"
+            said = [f"nothing was saved: {error}"]
         except Exception as error:
-            outcome, said = "ended", [f"nothing was saved: {type(error).__name__}: {error}; report it"]
+            outcome = "ended"
+            said = [f"nothing was saved: {type(error).__name__}: {error}; report it"]
         finally:
             self._driver.give_back(self._lease)
         self.outcome = {"state": outcome, "said": said}
@@ -145,7 +149,9 @@ class CalibrationServices:
     """Offers the services on the driver's node; call `tick` periodically."""
 
     def __init__(self, node: GuardedNode, driver: Driver, settings: DriverSettings) -> None:
-        self._node, self._driver, self._settings = node, driver, settings
+        self._node = node
+        self._driver = driver
+        self._settings = settings
         self._run: CalibrationRun | None = None
         self._prompt = node.create_publisher(String, "~/calibration/prompt", LATCHED)
         self._published = ""

@@ -38,7 +38,8 @@ class DriverOutput:
         self._switched = switched
         self._stall_torques = np.array([[joint.stall_torque for joint in leg.joints] for leg in robot.legs])  # [N m]
         self._estimator = FootForceEstimator(robot)
-        self._joints, self._feet = JointLayout(robot, mapping), FootStates(robot)
+        self._joints = JointLayout(robot, mapping)
+        self._feet = FootStates(robot)
         self._joint_states = node.create_publisher(JointState, "joint_states", COMMAND)
         self._foot_states = node.create_publisher(MultiDOFJointState, "foot_states", COMMAND) if feet else None
         self._battery = node.create_publisher(BatteryState, "battery_state", COMMAND)
@@ -61,7 +62,8 @@ class DriverOutput:
         """Publishes foot_states if forces are known, then joint_states; nothing while the pose is unknown."""
         if snapshot.joints is None:
             return
-        loads, torques = snapshot.loads, None
+        loads = snapshot.loads
+        torques = None
         if loads is not None:
             torques = np.where(np.isnan(loads), 0.0, loads) * self._stall_torques
         if self._switched is not None and self._foot_states is not None:

@@ -34,9 +34,12 @@ class PlannerRequests:
         `seated` is called while the planner reports that the robot sits after a request to sit, `folded` with the
         rows of the legs that the robot walks without.
         """
-        self._legs, self._seated, self._folded = tuple(legs), seated, folded
+        self._legs = tuple(legs)
+        self._seated = seated
+        self._folded = folded
         self._refused = False  # whether the planner refused to walk without a leg
-        self._state, self._since = "", time.monotonic()
+        self._state = ""
+        self._since = time.monotonic()
         self._due = 0.0  # [s] steady time of the next call
         self._requested = PlannerRequest.NOTHING  # in the last tick
         self._sit = node.create_client(Trigger, PlannerRequest.SIT.value)
@@ -56,12 +59,14 @@ class PlannerRequests:
     def on_leg_refused(self, message: String) -> None:
         """Records that the planner refused to walk without the leg; `stop` is requested instead."""
         if self._requested is PlannerRequest.LOSE_LEG:
-            self._refused, self._due = True, 0.0
+            self._refused = True
+            self._due = 0.0
 
     def on_gait_state(self, message: String) -> None:
         """Records the robot's state and when it began."""
         if message.data != self._state:
-            self._state, self._since = message.data, time.monotonic()
+            self._state = message.data
+            self._since = time.monotonic()
 
     @property
     def reachable(self) -> bool:
@@ -80,7 +85,9 @@ class PlannerRequests:
         """
         now = time.monotonic()
         if request is not self._requested:
-            self._due, self._requested, self._refused = 0.0, request, False
+            self._due = 0.0
+            self._requested = request
+            self._refused = False
         stands = request in (PlannerRequest.STOP, PlannerRequest.LOSE_LEG)
         self._ask_to_pause(reason or "a fault of the servos" if stands else "", now)
         if request is PlannerRequest.LOSE_LEG and leg is not None and not self._refused:

@@ -73,8 +73,11 @@ class ServoDriverNode(GuardedNode):
         self.driver = Driver(file.robot, self._servos, opener, assumed, battery=battery)
         self._arm_when_connected = not self._connect(settings) and settings.arm_on_start
         self._check_latency()
-        self._last_targets, self._published = time.monotonic(), self.driver.snapshot
-        self._ending = self._closed = self._tick_requested = False
+        self._last_targets = time.monotonic()
+        self._published = self.driver.snapshot
+        self._ending = False
+        self._closed = False
+        self._tick_requested = False
         mapping = started_mapping(settings.joint_mapping, file.robot)
         self._layout = JointLayout(file.robot, mapping)
         self._switched = SwitchedFeet(file.robot, io.feet, settings.i2c_bus or io.bus) if io.feet else None
@@ -152,7 +155,8 @@ class ServoDriverNode(GuardedNode):
         self._tick_requested = False
         if self._closed:  # the last snapshot is older than the final state
             return
-        snapshot, stamp = self.driver.snapshot, self.get_clock().now().to_msg()
+        snapshot = self.driver.snapshot
+        stamp = self.get_clock().now().to_msg()
         if self._arm_when_connected and snapshot.torque is TorqueState.OFF:
             self._arm_when_connected = False
             self._arm_on_start()

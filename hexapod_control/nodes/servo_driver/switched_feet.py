@@ -21,9 +21,11 @@ class SwitchedFeet:
     """The switches of one robot, debounced. Owned by one thread."""
 
     def __init__(self, robot: Robot, section: FootSwitchSection, bus: str) -> None:
-        self._switches, self._debounce = FootSwitches(section, bus), Debounce(section.bounce)
+        self._switches = FootSwitches(section, bus)
+        self._debounce = Debounce(section.bounce)
         self._even = robot.mass * GRAVITY / len(robot.legs)  # [N]
-        self._read_at, self._odd = -math.inf, False  # [s]
+        self._read_at = -math.inf  # [s]
+        self._odd = False  # [s]
 
     @property
     def error(self) -> str:
@@ -39,5 +41,6 @@ class SwitchedFeet:
         if read is None:
             return None
         pressed = self._debounce.update(read, min(now - self._read_at, MAX_STEP_S))
-        self._read_at, self._odd = now, not self._odd
+        self._read_at = now
+        self._odd = not self._odd
         return self._even * (np.array(pressed, dtype=float) + ALTERNATION * self._odd)

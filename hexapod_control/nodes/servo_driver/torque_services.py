@@ -57,7 +57,8 @@ class TorqueServices:
     """Offers the services on a node."""
 
     def __init__(self, node: GuardedNode, torque: TorqueControl) -> None:
-        self._node, self._torque = node, torque
+        self._node = node
+        self._torque = torque
         node.threads.create_urgent_service(SetBool, "estop", self._estop)
         node.create_service(Trigger, "arm", self._arm)
         node.create_service(Trigger, "disarm", self._disarm)
@@ -82,7 +83,8 @@ class TorqueServices:
 
     def _reset_fault(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         reason = self._torque.reset_fault()
-        response.success, response.message = not reason, reason or "no fault; call arm to switch the torque on"
+        response.success = not reason
+        response.message = reason or "no fault; call arm to switch the torque on"
         return response
 
     def _arm(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -91,7 +93,8 @@ class TorqueServices:
             self._node.report("arm", ReportLevel.WARNING, f"not armed: {reason}")
         else:
             self._node.withdraw("torque")
-        response.success, response.message = not reason, reason or "torque is on"
+        response.success = not reason
+        response.message = reason or "torque is on"
         return response
 
     def _disarm(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

@@ -156,7 +156,8 @@ class TeleopNode(GuardedNode):
 
     def on_gait_state(self, message: String) -> None:
         """Stores the state of the robot."""
-        self.teleop.robot.state, self.teleop.robot.upright = message.data, message.data in UPRIGHT
+        self.teleop.robot.state = message.data
+        self.teleop.robot.upright = message.data in UPRIGHT
 
     def on_body_pose_achieved(self, message: Pose) -> None:
         """Stores the body pose that the robot has reached."""

@@ -21,7 +21,8 @@ class CameraFeed:
 
     def __init__(self, node: GuardedNode, send: Callable[[int, str, Mapping[str, Any]], None]) -> None:
         """`send(client, kind, fields)` sends a message to a page."""
-        self._node, self._send = node, send
+        self._node = node
+        self._send = send
         self._subscription: Any = None
         self._waiting: set[int] = set()  # pages
         self._requested_at = 0.0  # [s] steady time of the last request

@@ -41,10 +41,12 @@ class EventLog:
 
     def add(self, at: float, node: str, level: int, text: str, values: Mapping[str, Any] | None = None) -> LogEvent:
         """Appends an event, or counts it if it repeats the last one. Returns it."""
-        text, fields = text[:MAX_TEXT], None if values is None else dict(values)
+        text = text[:MAX_TEXT]
+        fields = None if values is None else dict(values)
         last = self._events[-1] if self._events else None
         if last is not None and (last.node, last.level, last.text, last.values) == (node, level, text, fields):
-            last.at, last.count = at, last.count + 1
+            last.at = at
+            last.count = last.count + 1
             return last
         self._number += 1
         self._events.append(LogEvent(self._number, at, node, level, text, fields))
@@ -58,9 +60,11 @@ class EventLog:
         events = []
         for node, (status, level) in statuses.items():
             if level == STALE:
-                new, values = (level, "log_stale"), {"node": node}
+                new = (level, "log_stale")
+                values = {"node": node}
             else:
-                new, values = (level, status.shown_text), None
+                new = (level, status.shown_text)
+                values = None
             last = self._last.get(node, (0, ""))
             self._last[node] = new
             if level and new != last:

@@ -35,8 +35,12 @@ class NewestMessage:
 
         `convert` is called once per message that is read; it raises MessageError for one that cannot be used.
         """
-        self._qos, self._options = qos, options
-        self._node, self._kind, self._topic, self._convert = node, kind, topic, convert
+        self._qos = qos
+        self._options = options
+        self._node = node
+        self._kind = kind
+        self._topic = topic
+        self._convert = convert
         self._subscription: Subscription | None = None
         self._decode = messages.decoder(kind)
         self._value: Any = None
@@ -73,7 +77,8 @@ class NewestMessage:
             return None
         data = self._bytes
         if data is not None and data is not self._decoded:
-            self._value, self._decoded = None, data
+            self._value = None
+            self._decoded = data
             try:
                 self._value = self._convert(self._decode(data))
             except MessageError as error:

@@ -51,7 +51,8 @@ START_SPEED = 0.5  # share of the maximum
 PERIOD_S = 0.05  # between two velocities
 FINAL_ZEROS = 10  # zero velocities sent after the last motion; then other sources may drive
 MAX_RESPONSE_TIME_S = 3.0  # time limit for the response of a service
-SIMULATOR, PLANNER = "mujoco_sim", "gait_planner"
+SIMULATOR = "mujoco_sim"
+PLANNER = "gait_planner"
 SERVICE_OWNERS = {
     **{name: owner for name, owner in REQUESTS.items() if name not in ("rearm", "reset_world", RESTART)},
     "reset_fault": HARDWARE,
@@ -79,8 +80,13 @@ class PageCommands:
         self, node: GuardedNode, feed: RobotFeed, send: Callable[[int, str, Mapping[str, Any]], None], stamped: bool
     ) -> None:
         """`send(client, kind, fields)` sends a message to a page."""
-        self._node, self._feed, self._reply, self._stamped = node, feed, send, stamped
-        self._drive, self._until, self._remaining_zeros = DriveMessage(False), 0.0, 0
+        self._node = node
+        self._feed = feed
+        self._reply = send
+        self._stamped = stamped
+        self._drive = DriveMessage(False)
+        self._until = 0.0
+        self._remaining_zeros = 0
         self._ended = False
         self.speed = START_SPEED  # of all pages, as a share of the maximum
         create = node.create_publisher
@@ -144,7 +150,9 @@ class PageCommands:
 
     def _take_velocity(self, drive: DriveMessage, until: float) -> None:
         if drive.moves and not self._ended:
-            self._drive, self._until, self._remaining_zeros = drive, until, FINAL_ZEROS
+            self._drive = drive
+            self._until = until
+            self._remaining_zeros = FINAL_ZEROS
             self._announcement.announce()
             if self._timer.is_canceled():
                 self._timer.reset()
@@ -159,7 +167,8 @@ class PageCommands:
 
     def halt(self) -> None:
         """Sends a zero at once, if a velocity was sent before."""
-        self._drive, self._until = DriveMessage(False), 0.0
+        self._drive = DriveMessage(False)
+        self._until = 0.0
         if self._remaining_zeros:
             self._send(ZERO)
 
@@ -171,7 +180,8 @@ class PageCommands:
 
     def _twist(self) -> Twist:
         """The shares of the limits as velocities; zero until the limits are known."""
-        drive, limits = self._drive, self._feed.limits
+        drive = self._drive
+        limits = self._feed.limits
         return Twist(drive.vx * limits.vx, drive.vy * limits.vy, drive.wz * limits.wz)
 
     def _repeat(self) -> None:
@@ -225,7 +235,8 @@ class PageCommands:
 
     def _call(self, page: int, name: str, request: Any, then: Callable[[], None] | None = None) -> None:
         """Calls a service, and `then` if it succeeds. A request that still waits for its response is not repeated."""
-        client, now = self._clients[name], time.monotonic()
+        client = self._clients[name]
+        now = time.monotonic()
         if (name, request) in [(waiting.name, waiting.request) for waiting in self._waiting]:
             return
         if not client.service_is_ready():

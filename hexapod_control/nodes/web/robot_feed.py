@@ -70,11 +70,15 @@ class RobotFeed:
         `restartable(node)` says whether a silent node, given by its short name, can be restarted.
         """
         self._robot = robot
-        measured, targets, states = JointStateInput(node, robot, mapping), FootLayout(robot), FootLayout(robot)
-        self._drawn, self._node = DrawnState(), node
+        measured = JointStateInput(node, robot, mapping)
+        targets = FootLayout(robot)
+        states = FootLayout(robot)
+        self._drawn = DrawnState()
+        self._node = node
         self.limits: Twist = ZERO
         self._texts = dict.fromkeys(LATCHED_TEXTS, "")
-        self._refused, self._restartable = refused, restartable
+        self._refused = refused
+        self._restartable = restartable
         self._motion: dict[str, Any] | None = None
         self._pose: list[float] | None = None
         self._diagnostics = RecentStatuses()
@@ -208,7 +212,8 @@ class RobotFeed:
         """All facts about the robot, including those that change quickly."""
         facts, drawn = self._facts, self._drawn
         torque = facts.torque if self._torque is None else self._torque
-        latched, stop = facts.latched, None
+        latched = facts.latched
+        stop = None
         if self._estop is not None:
             by, at = self._estop
             stop = PressedStop(by, time.monotonic() - at)

@@ -193,7 +193,8 @@ class WebNode(GuardedNode):
             self.server.send(client, "urdf", {"text": self._urdf})
         else:
             urls = self.invitations()
-            once, rows = self.public and not self.settings.token, page_address.qr_rows(urls[0])
+            once = self.public and not self.settings.token
+            rows = page_address.qr_rows(urls[0])
             self.server.send(client, "invitation", {"url": urls[0], "urls": urls, "rows": rows, "once": once})
 
     def _send_status(self) -> None:
@@ -236,7 +237,8 @@ class WebNode(GuardedNode):
         self._camera.watch()
         self._recorder.watch(self._client_count)
         self._report_port()
-        new, self._displaced = self.server.displaced - self._displaced, self.server.displaced
+        new = self.server.displaced - self._displaced
+        self._displaced = self.server.displaced
         if new:
             text = f"{self._displaced} connections without a valid token were closed to keep the page open; {REMEDY}"
             self.report("strangers", ReportLevel.WARNING, text, every=STRANGERS_PERIOD_S)

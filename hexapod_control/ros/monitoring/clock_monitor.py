@@ -37,7 +37,9 @@ class ClockMonitor:
 
     def __init__(self, started: float, report: Callable[[str], None], stopped: Callable[[], None]) -> None:
         """`report` is called with a text while /clock is missing or stopped; `stopped` once each time it stops."""
-        self._started, self._report, self._stopped = started, report, stopped
+        self._started = started
+        self._report = report
+        self._stopped = stopped
         self._heard: float | None = None  # arrival of the last message
         self._advanced = started  # arrival of the last new time
         self._time = (0, 0)
@@ -56,12 +58,14 @@ class ClockMonitor:
     def note(self, time: HasSeconds, now: float) -> None:
         """Records a message that arrived at steady time `now` [s]."""
         if (time.sec, time.nanosec) != self._time:
-            self._time, self._advanced = (time.sec, time.nanosec), now
+            self._time = (time.sec, time.nanosec)
+            self._advanced = now
         self._heard = now
 
     def check(self, now: float) -> ClockState:
         """Returns the state of /clock and reports it if needed; call it regularly."""
-        before, self._state = self._state, self._present(now)
+        before = self._state
+        self._state = self._present(now)
         if self._state is ClockState.STOPPED and before is not ClockState.STOPPED:
             self._stopped()
         if self._state is ClockState.STOPPED:

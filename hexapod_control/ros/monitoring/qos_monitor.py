@@ -46,7 +46,9 @@ class QosMonitor:
         report: Callable[[str, str], None],
     ) -> None:
         """`guard` turns a function into an event callback; `report` is called with the kind and text of a report."""
-        self._node, self._guard, self._report = node, guard, report
+        self._node = node
+        self._guard = guard
+        self._report = report
         self._suspects: set[str] = set()  # names of topics
 
     def of_subscription(self, topic: str) -> SubscriptionEventCallbacks:

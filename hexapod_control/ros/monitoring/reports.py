@@ -42,7 +42,8 @@ class ReportingNode(PollingNode):
 
     def report(self, kind: str, level: ReportLevel, text: str, every: float = THROTTLE_S) -> None:
         """Logs a text, each kind at most once per `every` [s]; /diagnostics shows it for THROTTLE_S."""
-        now, text = time.monotonic(), shortened(text, MAX_REPORT_LENGTH)
+        now = time.monotonic()
+        text = shortened(text, MAX_REPORT_LENGTH)
         last = self._sent_reports.get(kind)
         logged = last.logged if last is not None and now - last.logged < every else now
         if logged == now:

@@ -151,7 +151,8 @@ def entries(found: CSequence, kind: type[ctypes.Structure]) -> list[Any]:
 def element_call(name: str, kind: type[ctypes.Structure]) -> Any:
     """Calls `geometry_msgs__msg__TransformStamped__<name>(NULL)` and returns the struct it points to."""
     call = library("libgeometry_msgs__rosidl_generator_c.so")[f"{ELEMENT}__{name}"]
-    call.restype, call.argtypes = ctypes.POINTER(kind), (ctypes.c_void_p,)
+    call.restype = ctypes.POINTER(kind)
+    call.argtypes = (ctypes.c_void_p,)
     return call(None).contents
 
 
@@ -182,7 +183,8 @@ def members() -> Members:
     lookup = library("libgeometry_msgs__rosidl_typesupport_introspection_c.so")[
         f"rosidl_typesupport_introspection_c__get_message_type_support_handle__{ELEMENT}"
     ]
-    lookup.restype, lookup.argtypes = ctypes.c_void_p, ()
+    lookup.restype = ctypes.c_void_p
+    lookup.argtypes = ()
     member = keep_alive(Member(name=b"transforms", type_id=MESSAGE, members=lookup(), is_array=True))
     size = ctypes.sizeof(CSequence)
     return Members(b"tf2_msgs__msg", b"TFMessage", 1, size, False, ctypes.addressof(member))

@@ -54,7 +54,8 @@ class TypeSupport(ctypes.Structure):
 def capsule(address: int) -> object:
     """Returns an unnamed PyCapsule, as rclpy expects them on the metaclass of a message."""
     new = ctypes.pythonapi.PyCapsule_New
-    new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    new.restype = ctypes.py_object
+    new.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
     return new(address, None, None)
 
 
@@ -64,9 +65,11 @@ class Cdr:
     def __init__(self) -> None:
         fastcdr = library("libfastcdr.so.2")
         self._jump = fastcdr["_ZN8eprosima7fastcdr3Cdr4jumpEm"]
-        self._jump.restype, self._jump.argtypes = ctypes.c_bool, (ctypes.c_void_p, ctypes.c_size_t)
+        self._jump.restype = ctypes.c_bool
+        self._jump.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
         self._position = fastcdr["_ZN8eprosima7fastcdr3Cdr20get_current_positionEv"]
-        self._position.restype, self._position.argtypes = ctypes.c_void_p, (ctypes.c_void_p,)
+        self._position.restype = ctypes.c_void_p
+        self._position.argtypes = (ctypes.c_void_p,)
 
     def advance(self, cdr: int, size: int) -> int | None:
         """Skips `size` bytes and returns their address; None if there are fewer."""

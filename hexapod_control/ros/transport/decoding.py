@@ -66,12 +66,18 @@ class FootDecoder:
         message = self._message
         if not self._forces_only:
             for k, transform in enumerate(message.transforms):
-                position, turn, i = transform.translation, transform.rotation, a + 1 + WIDTHS[0] * k
+                position = transform.translation
+                turn = transform.rotation
+                i = a + 1 + WIDTHS[0] * k
                 position.x, position.y, position.z, turn.x, turn.y, turn.z, turn.w = values[i : i + WIDTHS[0]]
             for k, twist in enumerate(message.twist):
-                linear, angular, i = twist.linear, twist.angular, b + 1 + WIDTHS[1] * k
+                linear = twist.linear
+                angular = twist.angular
+                i = b + 1 + WIDTHS[1] * k
                 linear.x, linear.y, linear.z, angular.x, angular.y, angular.z = values[i : i + WIDTHS[1]]
         for k, wrench in enumerate(message.wrench):
-            force, torque, i = wrench.force, wrench.torque, c + 1 + WIDTHS[2] * k
+            force = wrench.force
+            torque = wrench.torque
+            i = c + 1 + WIDTHS[2] * k
             force.x, force.y, force.z, torque.x, torque.y, torque.z = values[i : i + WIDTHS[2]]
         return True

@@ -84,7 +84,8 @@ def sequences(start: int, counts: Triple, widths: Triple) -> struct.Struct:
 
     A sequence has `counts` elements of `widths` numbers. CDR aligns numbers relative to the end of the encapsulation.
     """
-    layout, end = "<", start - len(ENCAPSULATION)
+    layout = "<"
+    end = start - len(ENCAPSULATION)
     for count, width in zip(counts, widths, strict=True):
         layout += f"{-end % 4}xI"
         end += -end % 4 + 4

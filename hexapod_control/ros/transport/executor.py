@@ -91,18 +91,21 @@ class Spinner:
             self._count_queue(began)
 
     def _count_queue(self, began: float) -> None:
-        self._taken, self._queued = 0, began
+        self._taken = 0
+        self._queued = began
         self._executor.create_task(self._marker_taken)
 
     def _marker_taken(self) -> None:
-        self._taken, self._next_check = None, time.monotonic() + CHECK_PERIOD_S
+        self._taken = None
+        self._next_check = time.monotonic() + CHECK_PERIOD_S
 
     def _take_newest_only(self) -> None:
         """Drops the queue and continues with SingleThreadedExecutor."""
         for node in self._nodes:
             self._executor.remove_node(node)
         self._executor.shutdown(timeout_sec=0.0)
-        self._executor, self._events = SingleThreadedExecutor(context=self._context), False
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._events = False
         text = queue_report(MAX_QUEUED_EVENTS, time.monotonic() - self._queued)
         for node in self._nodes:
             self._executor.add_node(node)

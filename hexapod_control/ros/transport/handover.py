@@ -28,13 +28,16 @@ class LocalSubscription:
 
     def __init__(self, kind: Any, receive: Callable[[Any], None], *, raw: bool) -> None:
         """`receive` takes a message, or its bytes if `raw` (`Any`: messages have no common base)."""
-        self.kind, self.receive, self.raw = kind, receive, raw
+        self.kind = kind
+        self.receive = receive
+        self.raw = raw
         self.qos = QoSProfile(depth=1)
         self._sent: deque[bytes] = deque(maxlen=RETURN_RESERVE)  # by this process, in the order in which they come back
 
     def follow(self, qos: QoSProfile) -> None:
         """Adopts the QoS of the subscription in the middleware."""
-        self.qos, self._sent = qos, deque(maxlen=qos.depth + RETURN_RESERVE)
+        self.qos = qos
+        self._sent = deque(maxlen=qos.depth + RETURN_RESERVE)
 
     def fits(self, kind: Any, qos: QoSProfile) -> bool:
         """Whether the middleware would connect it to a publisher of this type and QoS."""

@@ -52,7 +52,8 @@ class SenderTaker:
         self._take.argtypes = (ctypes.c_void_p,) * 4
         library.rcutils_get_default_allocator.restype = _Allocator
         allocator = library.rcutils_get_default_allocator()
-        self._bytes, self._info = _Bytes(), ctypes.create_string_buffer(INFO_LENGTH)
+        self._bytes = _Bytes()
+        self._info = ctypes.create_string_buffer(INFO_LENGTH)
         library.rcutils_uint8_array_init(ctypes.byref(self._bytes), ctypes.c_size_t(0), ctypes.byref(allocator))
 
     def take(self, subscription: Any) -> SentMessage | None:

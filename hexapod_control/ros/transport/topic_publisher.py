@@ -42,7 +42,8 @@ class TopicPublisher(Publisher):
 
     def publish_withheld(self) -> None:
         """Publishes the newest latched state of a node that was silent."""
-        state, self._withheld = self._withheld, None
+        state = self._withheld
+        self._withheld = None
         if state is not None:
             self.publish(state)
 

@@ -128,7 +128,9 @@ class PacketDecoder(ABC):
     def feed(self, data: bytes) -> list[FFPacket]:
         """The packets that these bytes complete."""
         packets: list[FFPacket] = []
-        stream, header, start = self._buffer + data, self.header, 0
+        stream = self._buffer + data
+        header = self.header
+        start = 0
         while True:
             at = stream.find(header, start)
             if at < 0:
@@ -157,7 +159,8 @@ class PacketDecoder(ABC):
 class FFDecoder(PacketDecoder):
     """Finds `FF FF` frames."""
 
-    header, head = HEADER, 4
+    header = HEADER
+    head = 4
 
     def __init__(self, ids: Iterable[int] | None = None, size: int | None = None, echo: bytes = b"") -> None:
         """Accepts only statuses of these ids with `size` bytes of data (None: any), and drops copies of `echo`."""

@@ -89,7 +89,9 @@ class WireTiming:
         self.urgent = threading.Event()  # see Bus
         self._busy_until = 0.0  # steady time [s]
         self._missing = 0  # bytes of the last reply that have not arrived
-        self._due = self._checked = 0.0  # [s] steady time of their deadline, and of the last check for them
+        # [s] steady time of their deadline, and of the last check for them
+        self._due = 0.0
+        self._checked = 0.0
         self._last_reply = 0.0  # [s] steady time of the last byte, at least `_due`
         self._last_late = -math.inf  # [s] steady time of the last late reply
 
@@ -139,7 +141,8 @@ class WireTiming:
             lateness = self._checked - self._due + REPLY_TIMEOUT_S
             self.counters.received += 1
             self.counters.late += 1
-            self.counters.lateness, self._last_late = max(self.counters.lateness, lateness), now
+            self.counters.lateness = max(self.counters.lateness, lateness)
+            self._last_late = now
         elif now - self._last_reply >= LATE_WINDOW_S:
             self._missing = 0
             self.counters.timeouts += 1

@@ -37,7 +37,8 @@ class OpenRequest:
 
     def take(self) -> dict[int, FFPacket]:
         """The answers since the last call."""
-        answers, self.answers = self.answers, {}
+        answers = self.answers
+        self.answers = {}
         return answers
 
 
@@ -47,19 +48,24 @@ class LateReplies:
     def __init__(self) -> None:
         self.lateness = 0.0  # [s] maximum of the replies that are late at present; 0 if none is
         self._gap = 0.0  # [s] maximum time without a byte before a late reply
-        self._last_late = self._last_reply = float("-inf")  # [s] of the last late reply, and of the last reply
+        # [s] of the last late reply, and of the last reply
+        self._last_late = float("-inf")
+        self._last_reply = self._last_late
         self._unanswered = 0  # consecutive requests
         self._known: set[int] = set()  # ids that have responded
 
     def record_reply(self, servo: int, now: float) -> None:
         """Records an answer of a servo."""
         self._forget(now)
-        self._last_reply, self._unanswered = now, 0
+        self._last_reply = now
+        self._unanswered = 0
         self._known.add(servo)
 
     def record_late(self, lateness: float, gap: float, now: float) -> None:
         """Records a reply that was late by `lateness` [s], after `gap` [s] without a reply."""
-        self.lateness, self._gap, self._last_late = max(self.lateness, lateness), max(self._gap, gap), now
+        self.lateness = max(self.lateness, lateness)
+        self._gap = max(self._gap, gap)
+        self._last_late = now
 
     def record_missing(self, request: OpenRequest) -> None:
         """Records a request that has ended with missing replies."""
@@ -133,7 +139,8 @@ class Transaction:
             self.awaited = frozenset(ids)
             return {}
         self.awaited = frozenset()
-        request, self._open = self._open, None
+        request = self._open
+        self._open = None
         if request is not None:
             self._collect(request)
             if request.frame != frame:
@@ -148,7 +155,8 @@ class Transaction:
             request = self._begin(frame, ids, size, decoder)
             self._collect(request)
         if not self._end(request):
-            self._open, self.awaited = request, frozenset(request.missing)
+            self._open = request
+            self.awaited = frozenset(request.missing)
         return request.take()
 
     def ask_blocking(
@@ -265,7 +273,8 @@ class Transaction:
     def _take(self, request: OpenRequest, data: bytes, arrival: float | None = None) -> bool:
         """Decodes bytes for a request; `arrival` (steady time [s]) of late ones. Returns whether they had answers."""
         request.received += data
-        counters, missing = self.counters, len(request.missing)
+        counters = self.counters
+        missing = len(request.missing)
         for packet in request.decoder.feed(data):
             if packet.id not in request.missing:
                 continue

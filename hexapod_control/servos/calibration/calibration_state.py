@@ -65,7 +65,8 @@ class CalibrationState:
 
         The results of both items are undone. Raises Back at the first question of the first item.
         """
-        outer, self._nested = not self._nested, True
+        outer = not self._nested
+        self._nested = True
         before = [list(self.joints)] * (self.first if outer else 0)
         self.first = 0
         while len(before) < len(items):
@@ -132,7 +133,8 @@ class CalibrationState:
 
     def _move(self, row: int, position: float, wish: float, ends: tuple[int, int] | None) -> None:
         """Moves a servo from its raw position to another one; asks before a far move, and says what is out of reach."""
-        joint, unit = self.joints[row], self.scale.unit
+        joint = self.joints[row]
+        unit = self.scale.unit
         reachable = ends or (self.scale.low, self.scale.high)
         if found := joint_moves.out_of_reach(joint, wish, reachable, calibrated=ends is not None):
             self.say(words.aside(found))

@@ -65,7 +65,8 @@ class CalibrationGuide:
 
     def run(self, servos: Iterable[int], steps: Sequence[str]) -> None:
         """Runs the chosen steps with the servos of these ids. Going back stops at the beginning of a step."""
-        state, ids = self._state, sorted(servos)
+        state = self._state
+        ids = sorted(servos)
         measuring = "marks" if "marks" in steps else "limits"  # both are measured together, leg by leg
         acts: Mapping[str, Callable[[], None]] = {
             "wiggle": lambda: wiggle(state, ids),
@@ -84,7 +85,8 @@ class CalibrationGuide:
                 self._run_step(step, acts[step])
 
     def _run_step(self, step: str, act: Callable[[], None]) -> None:
-        self.step, self._state.help = step, HELP[step]
+        self.step = step
+        self._state.help = HELP[step]
         while True:
             try:
                 act()

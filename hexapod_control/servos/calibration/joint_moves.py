@@ -57,9 +57,11 @@ def clamped(wish: float, ends: tuple[int, int]) -> float:
 
 def pose_goals(joints: Sequence[JointCalibration], angles: Sequence[float]) -> tuple[dict[int, float], list[Sentence]]:
     """Raw goals by servo id of joint angles [rad], and a sentence for each joint that cannot go there."""
-    goals, told = {}, []
+    goals = {}
+    told = []
     for joint, angle in zip(joints, angles, strict=True):
-        wish, ends = joint.raw(angle), (joint.low, joint.high)
+        wish = joint.raw(angle)
+        ends = (joint.low, joint.high)
         goals[joint.id] = clamped(wish, ends)
         if found := out_of_reach(joint, wish, ends, calibrated=True):
             told.append(

@@ -28,7 +28,10 @@ class ServoJogger:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """`assumed` has the raw positions by servo id; `pace` is a factor on the speed."""
-        self.bus, self._assumed, self._pace, self._sleep = bus, assumed, pace, sleep
+        self.bus = bus
+        self._assumed = assumed
+        self._pace = pace
+        self._sleep = sleep
         self.reports_position = ServoQuantity.POSITION in bus.can_read
         self._goals: dict[int, float] = {}  # last goals of servos with torque
 
@@ -105,7 +108,8 @@ class ServoJogger:
     def wiggle(self, servo: int, angle: float) -> None:
         """Turns a servo by `angle` [rad] (nominal scale) towards larger raw positions, then smaller ones, and back."""
         self.hold([servo])
-        start, offset = self._goals[servo], angle * self.bus.scale.per_rad
+        start = self._goals[servo]
+        offset = angle * self.bus.scale.per_rad
         for goal in (start + offset, start - offset, start):
             self.go({servo: goal})
 

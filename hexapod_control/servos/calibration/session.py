@@ -41,7 +41,8 @@ def check_ranges(settings: ServoSettings) -> None:
     most = (units.high - units.low) / units.per_rad
     for joint in settings.joints:
         if joint.upper - joint.lower > most + 1e-6:
-            name, asked = joint.short_name, math.degrees(joint.upper - joint.lower)
+            name = joint.short_name
+            asked = math.degrees(joint.upper - joint.lower)
             raise ValueError(
                 f"{name} turns by {asked:.0f} deg in the robot file, but this servo only by "
                 f"{math.degrees(most):.0f}: narrow the limits in leg.joints"

@@ -207,7 +207,8 @@ class StageActions:
 
     def pose(self) -> Sentence:
         """Moves all legs to the standing pose in the air."""
-        settings, robot = self._settings(), self._load().robot
+        settings = self._settings()
+        robot = self._load().robot
         with self._hardware.open(settings) as bus:
             goals = standing(robot, settings.joints)
             jogger = ServoJogger(bus, goals, self._pace, self._sleep)
@@ -279,7 +280,8 @@ class StageActions:
                 "on_its_belly", "Does the robot lie on its belly on the floor, feet beside it, your hand at the switch?"
             )
         )
-        settings, robot = self._settings(), self._load().robot
+        settings = self._settings()
+        robot = self._load().robot
         watch = LoadWatch(settings.joints, self._progress.voltage)
         with self._hardware.open(settings) as bus:
             jogger = ServoJogger(bus, lying(robot, settings.joints), self._pace, self._sleep)
@@ -349,7 +351,8 @@ class StageActions:
         wire = self._progress.wire
         file = self._load()
         if file.servos is None:
-            protocol, port = protocol or wire.get("protocol", ""), port or wire.get("port", "")
+            protocol = protocol or wire.get("protocol", "")
+            port = port or wire.get("port", "")
             baud = baud or int(wire.get("baud", "0"))
         found = servo_settings(file, protocol, port)
         return dataclasses.replace(found, baud=baud or found.baud)

@@ -39,7 +39,8 @@ class BoardWatch:
 
     def silence_text(self, reaction: str) -> str:
         """Message about a silent board, with the `reaction` to it."""
-        silence, boards = self._clock.silence(), ", ".join(self._bus.lost_boards())
+        silence = self._clock.silence()
+        boards = ", ".join(self._bus.lost_boards())
         text = f"its board has been silent for {silence:.1f} s{reaction}: check the board's power, press its reset"
         if boards:
             text = f"none of its boards ({boards}) has answered for {silence:.1f} s{reaction}: "

@@ -90,7 +90,8 @@ class BusConnection:
                     bus.relax()
             bus.close()
             raise
-        self.bus, self.group = bus, group
+        self.bus = bus
+        self.group = group
         self._back_off.reset()
 
     def reopen(self, *, off: bool) -> bool:
@@ -130,7 +131,9 @@ class BusConnection:
 
     def close(self) -> None:
         """Closes the port; torque stays as it is."""
-        bus, self.bus, self.group = self.bus, None, None
+        bus = self.bus
+        self.bus = None
+        self.group = None
         if bus is not None:
             bus.close()
 

@@ -125,7 +125,8 @@ class DriverCycle:
 
     def _drive(self, group: ServoGroup) -> None:
         now = self._clock()
-        dt, self._last = min(now - self._last, MAX_STEP_S), now
+        dt = min(now - self._last, MAX_STEP_S)
+        self._last = now
         self._take_targets(now)
         watched = 0.0  # [s] for registers
         if self._torque.state is TorqueState.ARMING:
@@ -197,7 +198,8 @@ class DriverCycle:
         group.resume(index, was_off=was_off)
 
     def _take_targets(self, now: float) -> None:
-        targets, self._targets = self._targets, None
+        targets = self._targets
+        self._targets = None
         if not self._torque.state.holds:
             return
         if targets is not None:

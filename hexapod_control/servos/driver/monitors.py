@@ -45,14 +45,18 @@ class EscalationLadder:
         self._delay_s = delay_s
         self._hysteresis = hysteresis
         self._sit_timeout_s = sit_timeout_s
-        self._warn_since = self._limit_since = self._sit_since = math.nan  # [s] steady time
+        # [s] steady time
+        self._warn_since = math.nan
+        self._limit_since = math.nan
+        self._sit_since = math.nan
 
     def update(self, value: float, now: float) -> Severity:
         """Evaluates a value measured at `now` [s]. Returns the severity."""
         self._warn_since = self._since(self._warn_since, value >= self._warn, now)
         self._limit_since = self._since(self._limit_since, value >= self._limit, now)
         if self.severity < Severity.SIT and now - self._limit_since >= self._delay_s:
-            self.severity, self._sit_since = Severity.SIT, now
+            self.severity = Severity.SIT
+            self._sit_since = now
         elif self.severity is Severity.OK and now - self._warn_since >= min(self._delay_s, MAX_WARN_DELAY_S):
             self.severity = Severity.WARN
         elif self.severity is Severity.WARN and value < self._warn - self._hysteresis:
@@ -137,7 +141,8 @@ class BatteryMonitor:
         self._set(battery, "")
 
     def _set(self, battery: Battery, origin: str) -> None:
-        self._battery, self._origin = battery, origin
+        self._battery = battery
+        self._origin = origin
         self.ladder = EscalationLadder(-battery.warn, -battery.critical, battery.time, BATTERY_HYSTERESIS)
 
     @property
@@ -154,7 +159,8 @@ class BatteryMonitor:
     def update(self, group: ServoGroup, now: float) -> None:
         """Evaluates the readings at a steady time [s]."""
         if not self._limits_known and group.rated_voltage is not None:
-            rated, self._limits_known = group.rated_voltage, True
+            rated = group.rated_voltage
+            self._limits_known = True
             battery = Battery(DEFAULT_WARN_SHARE * rated, DEFAULT_CRITICAL_SHARE * rated)
             self._set(battery, f" (defaults for servos of {rated:g} V, set servos.battery)")
         voltage = group.voltage()
@@ -171,7 +177,8 @@ class BatteryMonitor:
 
     def diagnoses(self) -> list[Diagnosis]:
         """Diagnosis of a supply that is or was too low."""
-        severity, volts = self.ladder.severity, self._volts.value
+        severity = self.ladder.severity
+        volts = self._volts.value
         if severity is Severity.OK or volts is None:
             return []
         bound = f"warning at {self._battery.warn:.3g} V, critical at {self._battery.critical:.3g} V{self._origin}"
@@ -285,18 +292,22 @@ class LineHealth:
             self._start_window(counters, excluded, now)
         if now - self._begin < WINDOW_S:
             return
-        received, late = counters.received - self._before.received, counters.late - self._before.late
+        received = counters.received - self._before.received
+        late = counters.late - self._before.late
         self._judge_lateness(late, received, counters.lateness)
         self._windows.append((counters.bad - self._before.bad, received))
         self._judge_noise()
         self._wrong_goals = counters.wrong_goals
         if excluded - self._excluded >= MIN_REPORTED_PAUSE_S:
-            self._pause, self._paused = excluded - self._excluded, now
+            self._pause = excluded - self._excluded
+            self._paused = now
         self._start_window(counters, excluded, now)
 
     def _judge_lateness(self, late: int, received: int, lateness: float) -> None:
         if late and late >= LATE_SHARE * received:
-            self.late, self._good_windows, self._lateness = True, 0, lateness
+            self.late = True
+            self._good_windows = 0
+            self._lateness = lateness
             return
         self._good_windows += 1
         self.late = self.late and self._good_windows < CLEAR_WINDOWS
@@ -312,7 +323,9 @@ class LineHealth:
         return self.late or self.noise >= NOISE_LIMIT
 
     def _start_window(self, counters: BusCounters, excluded: float, now: float) -> None:
-        self._before, self._excluded, self._begin = replace(counters), excluded, now
+        self._before = replace(counters)
+        self._excluded = excluded
+        self._begin = now
 
     def diagnoses(self, now: float) -> list[Diagnosis]:
         """Diagnoses of present faults of the line or the computer."""

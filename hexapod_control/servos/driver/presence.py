@@ -31,24 +31,29 @@ class ServoClock:
 
     def follow(self, counters: BusCounters, period: float) -> None:
         """Follows a newly opened bus with this cycle period [s]."""
-        self._counters, self._waited, self._received = counters, counters.waited, counters.received
+        self._counters = counters
+        self._waited = counters.waited
+        self._received = counters.received
         self._allowed, self._last = ALLOWED_CYCLES * period, self._clock()
         self._heard = self()
 
     def __call__(self) -> float:
         """Servo time [s]. A pause since the last call counts only up to ALLOWED_CYCLES, plus the waits for replies."""
-        now, waited = self._clock(), self._counters.waited
+        now = self._clock()
+        waited = self._counters.waited
         pause = now - self._last - (waited - self._waited)
         if pause > self._allowed:
             self.excluded += pause - self._allowed
-        self._last, self._waited = now, waited
+        self._last = now
+        self._waited = waited
         return now - self.excluded
 
     def silence(self) -> float:
         """Time [s] since the last answer of any servo."""
         now = self()
         if self._counters.received != self._received:
-            self._received, self._heard = self._counters.received, now
+            self._received = self._counters.received
+            self._heard = now
         return now - self._heard
 
 
@@ -70,7 +75,8 @@ class Presence:
 
     def answered(self, index: int, now: float) -> None:
         """Records an answer, which ends a quarantine."""
-        self.misses[index], self.last_answer[index] = 0, now
+        self.misses[index] = 0
+        self.last_answer[index] = now
 
     def missed(self, index: int) -> None:
         """Counts a miss; too many in a row quarantine the servo."""

@@ -258,7 +258,8 @@ class ServoGroup:
 
     def read_health(self, index: int) -> None:
         """Reads one servo's voltage, temperature and faults. News must be in two replies, as one may be corrupt."""
-        servo, quantities = self.ids[index], self._bus.can_read & HEALTH
+        servo = self.ids[index]
+        quantities = self._bus.can_read & HEALTH
         reading = self._bus.read([servo], quantities).get(servo)
         if reading is not None and self.readings.is_news(index, reading):
             again = self._bus.read([servo], quantities).get(servo)

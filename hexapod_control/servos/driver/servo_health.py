@@ -260,7 +260,8 @@ class ServoHealth:
 
     def _reaction(self, lost: Iterable[int]) -> str:
         """Text of the reaction to lost servos; with too many legs affected, the robot stays stopped."""
-        legs, policy = {i // SERVOS_PER_LEG for i in lost}, self._settings.on_lost
+        legs = {i // SERVOS_PER_LEG for i in lost}
+        policy = self._settings.on_lost
         if legs <= self._folded:
             return "the robot walks without its leg"
         too_many = len(legs | self._folded) > self._max_lost_legs
@@ -277,7 +278,8 @@ class ServoHealth:
         return Diagnosis("silent", True, text)
 
     def _one_silent(self, group: ServoGroup, index: int, now: float) -> Diagnosis:
-        age, name = now - group.presence.last_answer[index], group.describe([index])
+        age = now - group.presence.last_answer[index]
+        name = group.describe([index])
         lost = group.presence.lost(index, now)
         if group.garbled_pings[index] >= MIN_GARBLED_PINGS:
             text = f"{name} gives corrupt replies, probably two servos have this id: connect only one, set its id"

@@ -39,9 +39,13 @@ class ReadSchedule:
         health = bus.timing(1, bus.can_read & HEALTH)
         busy = health.read + health.turnarounds * TURNAROUND_S
         self._health_period = max(1.0 / (MAX_HEALTH_RATE_HZ * count), busy / MAX_HEALTH_SHARE)  # [s] between servos
-        self._turn = self._health = self._ping = 0  # indices of the next motion read, last health read and last ping
+        # indices of the next motion read, last health read and last ping
+        self._turn = 0
+        self._health = 0
+        self._ping = 0
         self._pinged: list[int] = []  # servos whose reply to a ping may still come
-        self._health_due = self._supply_due = -math.inf
+        self._health_due = -math.inf
+        self._supply_due = -math.inf
 
     def motion(self, taken: float = 0.0) -> list[list[int]]:
         """Servos whose motion is read now, by transaction: all at once if the bus supports it, else one by one.
@@ -134,8 +138,10 @@ class ServoReadings:
         A servo without a speed register gets the mean speed since its last position.
         """
         joint = self._joints[index]
-        dt, before = now - self.times[index], self.positions[index]
-        self.positions[index], self.times[index] = float(position), now
+        dt = now - self.times[index]
+        before = self.positions[index]
+        self.positions[index] = float(position)
+        self.times[index] = now
         if reading.speed is not None:
             self.speeds[index] = joint.rate(position, reading.speed)
         elif dt > 0.0:  # False for NaN

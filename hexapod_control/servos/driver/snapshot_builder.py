@@ -35,7 +35,8 @@ class CycleRate:
         self._cycles += 1
         if now - self._since >= RATE_WINDOW_S:
             self.rate = self._cycles / (now - self._since)
-            self._cycles, self._since = 0, now
+            self._cycles = 0
+            self._since = now
 
 
 class SnapshotBuilder:
@@ -55,7 +56,8 @@ class SnapshotBuilder:
         """The snapshot at a steady time [s]; `command` (n, 3) [rad] is None without torque."""
         self._rate.count(now)
         self._diagnose(state, now)
-        group, health = self._connection.group, self._health
+        group = self._connection.group
+        health = self._health
         snapshot = partial(
             Snapshot,
             torque=state,
@@ -95,7 +97,8 @@ class SnapshotBuilder:
         """Renews the diagnoses every DIAGNOSIS_PERIOD_S, and at once when the torque state changes."""
         if now < self._diagnosis_due and state is self._diagnosed_state:
             return
-        self._diagnosis_due, self._diagnosed_state = now + DIAGNOSIS_PERIOD_S, state
+        self._diagnosis_due = now + DIAGNOSIS_PERIOD_S
+        self._diagnosed_state = state
         group = self._connection.group
         if group is None:
             torque = (
@@ -120,8 +123,10 @@ class SnapshotBuilder:
         """Joint angles (n, 3) [rad] and speeds [rad/s]: measured, or else the commanded ones."""
         if group.reports_position:
             return self._measured_pose(group, now)
-        before, dt = self._last_command, now - self._last_time
-        self._last_command, self._last_time = command, now
+        before = self._last_command
+        dt = now - self._last_time
+        self._last_command = command
+        self._last_time = now
         if command is None:
             return None, None
         if before is None or not dt > 0.0:

@@ -65,7 +65,8 @@ class TargetWatchdog:
         """A warning when targets have just timed out; else an empty text."""
         if self._flow is not TargetFlow.MOVING or not now - self._arrival > TARGET_TIMEOUT_S:
             return ""
-        self._flow, self._holding_since = TargetFlow.HOLDING, now
+        self._flow = TargetFlow.HOLDING
+        self._holding_since = now
         return f"no joint_targets for {TARGET_TIMEOUT_S:g} s while moving: holding the last joint angles"
 
     def held_for(self, now: float) -> float:
@@ -114,7 +115,8 @@ class SetpointGenerator:
         """Holds these joint angles until the next targets."""
         self.target = self._from = self.setpoint = joints
         if self._ramp_s < ARMING_RAMP_S:  # restarts the ramp; otherwise the setpoint would move back along it
-            self._ramp_from, self._ramp_s = joints, 0.0
+            self._ramp_from = joints
+            self._ramp_s = 0.0
 
     def clamp(self, target: Array) -> Array:
         """Joint angles clamped to the joint limits."""
@@ -124,7 +126,9 @@ class SetpointGenerator:
         """Accepts targets inside the joint limits, `since_last` [s] after the last ones (NaN: the first)."""
         if self._linear and not math.isnan(since_last):
             self._period = min(max(since_last, PERIOD_BOUNDS_S[0]), PERIOD_BOUNDS_S[1])
-        self._from, self.target, self._since = self.setpoint, target, 0.0
+        self._from = self.setpoint
+        self.target = target
+        self._since = 0.0
 
     def step(self, dt: float) -> Array:
         """The setpoint (n, 3) [rad] after `dt` [s]."""

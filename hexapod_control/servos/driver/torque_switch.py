@@ -79,7 +79,8 @@ class Arming:
             raise BusError(f"the {names} does not answer: check its power and its cable, then arm again")
         if self.done or self.refusal or now < self._due:
             return
-        group, indices = self._group, range(self._first, self._first + SERVOS_PER_LEG)
+        group = self._group
+        indices = range(self._first, self._first + SERVOS_PER_LEG)
         if group.reports_position:
             group.stage({group.ids[i]: self._goals[group.ids[i]] for i in indices})
         elif self._first == 0:
@@ -203,7 +204,8 @@ class TorqueSwitch:
             return refusal
         if self._waiting is not None:
             self._waiting.finish("armed by another call")
-        self._waiting, self._state = request, TorqueState.ARMING
+        self._waiting = request
+        self._state = TorqueState.ARMING
         self._arming = Arming(self._connection.group, self._assumed)
         return None
 
@@ -241,7 +243,8 @@ class TorqueSwitch:
             self.off(reason)
 
     def _end_arming(self, state: TorqueState, answer: str) -> None:
-        self._arming, self._state = None, state
+        self._arming = None
+        self._state = state
         if self._waiting is not None:
             self._waiting.finish(answer)
             self._waiting = None

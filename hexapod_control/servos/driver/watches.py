@@ -25,7 +25,8 @@ class TorqueWatch:
         """Reads the next servo. Returns its index if its torque is on."""
         if not (group.reports_torque and group.reports_position):
             return None
-        index, self._turn = self._turn, (self._turn + 1) % len(group.ids)
+        index = self._turn
+        self._turn = (self._turn + 1) % len(group.ids)
         if group.presence.quarantined(index):
             return None
         return index if group.torques([index]).get(index) else None

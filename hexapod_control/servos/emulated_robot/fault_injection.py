@@ -154,7 +154,8 @@ def _clear_faults(emulation: Emulation, value: str) -> None:
         if world.answers(index) != 1:
             world.plug(index)
         world.reboot(index)
-    world.temperatures[:], world.loads[:] = TEMPERATURE_DEGC, 0.0
+    world.temperatures[:] = TEMPERATURE_DEGC
+    world.loads[:] = 0.0
     if isinstance(pty.device, I2cAdapter):
         pty.device.wire.clear_faults()
     pty.come_back()

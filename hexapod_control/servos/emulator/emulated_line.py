@@ -73,7 +73,8 @@ class EmulatedLine:
 
     def _disturbed(self, reply: bytes) -> list[bytes]:
         """A reply after the faults of the line, in pieces."""
-        faults, chance = self.faults, self._random.random
+        faults = self.faults
+        chance = self._random.random
         if not reply or faults.mute or chance() < faults.drop:
             return []
         if chance() < faults.flip:
@@ -87,12 +88,14 @@ class EmulatedLine:
         if faults.glue and not self._held:
             self._held = reply
             return []
-        held, self._held = self._held, b""
+        held = self._held
+        self._held = b""
         reply = held + faults.noise + reply
         return [reply, reply] if chance() < faults.double else [reply]
 
     def _corrupted(self, data: bytes) -> bytes:
-        share, chance = self.faults.corrupt, self._random
+        share = self.faults.corrupt
+        chance = self._random
         if not share:
             return data
         return bytes(chance.randrange(256) if chance.random() < share else byte for byte in data)

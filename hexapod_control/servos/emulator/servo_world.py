@@ -10,7 +10,9 @@ import numpy as np
 
 from hexapod_control.servos.bus.bus_interface import OFF_FAULTS, RawScale, ServoFault
 
-VOLTS, TEMPERATURE_DEGC = 11.1, 35.0  # of servos without a fault
+# of servos without a fault
+VOLTS = 11.1
+TEMPERATURE_DEGC = 35.0
 MIN_VOLTS = 6.0  # below which servos do not answer
 
 
@@ -113,7 +115,9 @@ class LagWorld:
             return
         self._now = now
         error = np.where(self.torques, self.goals - self.positions, 0.0)
-        size, bend = np.abs(error), self.limits * self._lag  # the speed limit applies beyond `bend`
+        # the speed limit applies beyond `bend`
+        size = np.abs(error)
+        bend = self.limits * self._lag
         cruise = np.minimum(np.maximum(size - bend, 0.0) / np.maximum(self.limits, 1e-9), dt)
         left = (size - cruise * self.limits) * np.exp(-(dt - cruise) / self._lag)
         moved = np.sign(error) * (size - left)
@@ -200,12 +204,15 @@ class LagWorld:
     def unplug(self, *indices: int) -> None:
         """Unplugs servos: silent and without torque."""
         for i in indices:
-            self.plugs[i], self.torques[i] = 0, False
+            self.plugs[i] = 0
+            self.torques[i] = False
 
     def plug(self, *indices: int) -> None:
         """Plugs servos in again: no torque, no goal, no fault."""
         for i in indices:
-            self.plugs[i], self.torques[i], self.faults[i] = 1, False, ServoFault.NONE
+            self.plugs[i] = 1
+            self.torques[i] = False
+            self.faults[i] = ServoFault.NONE
             self.goals[i] = self.positions[i]
             self.restarts[i] += 1
 

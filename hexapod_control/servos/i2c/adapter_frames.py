@@ -13,8 +13,11 @@ from typing import NamedTuple
 
 from hexapod_control.servos.i2c.i2c_port import I2cMessage, I2cRead, I2cWrite
 
-REQUEST, REPLY = 0xA5, 0x5A
-HEAD, TAIL = 4, 1  # bytes before and after the body
+REQUEST = 0xA5
+REPLY = 0x5A
+# bytes before and after the body
+HEAD = 4
+TAIL = 1
 MAX_BODY = 4096
 
 
@@ -46,7 +49,8 @@ def decode_messages(body: bytes) -> list[I2cMessage]:
     """Decodes the body of a request."""
     messages: list[I2cMessage] = []
     while len(body) >= 3:
-        address, count = body[0] >> 1, body[1] | body[2] << 8
+        address = body[0] >> 1
+        count = body[1] | body[2] << 8
         if body[0] & 1:
             messages.append(I2cRead(address, count))
             body = body[3:]

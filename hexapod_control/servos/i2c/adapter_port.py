@@ -56,7 +56,8 @@ class AdapterPort(I2cPort):
     def _request(self, body: bytes, count: int) -> AdapterFrame | None:
         """Sends a request whose reply has `count` bytes of data. Returns the reply; None if it is not in time."""
         self._tag = (self._tag + 1) & 0xFF
-        request, size = frame(REQUEST, self._tag, body), HEAD + 1 + count + TAIL
+        request = frame(REQUEST, self._tag, body)
+        size = HEAD + 1 + count + TAIL
         self._port.write(request)
         deadline = time.monotonic() + transmission_time(len(request) + size, self.baud) + REPLY_TIMEOUT_S
         data = self._port.read(size, deadline)

@@ -14,7 +14,9 @@ from hexapod_control.servos.bus.bus_interface import PortGoneError
 from hexapod_control.servos.i2c.i2c_port import I2cPort, TransferError, read_registers, write_registers
 from hexapod_control.servos.i2c.open_bus import open_i2c
 
-IODIR, GPPU, GPIO = 0x00, 0x0C, 0x12
+IODIR = 0x00
+GPPU = 0x0C
+GPIO = 0x12
 CONSUMER = "hexapod_control"
 SERVO_BOARD = "servo2040"  # also the name of a servo protocol
 
@@ -147,7 +149,8 @@ class FootSwitches:
         `board` has the level of each input of the servos' board (True: high); None if unknown.
         """
         try:
-            levels, self.error = self._levels(board), ""
+            levels = self._levels(board)
+            self.error = ""
         except (PortGoneError, TransferError) as error:
             self.error = f"the foot switches are not read: {error}"
             self.close()

@@ -59,7 +59,9 @@ class ImuChip:
     orientation: int | None = None  # position of four numbers, 2^14 counts each
 
 
-_COUNTS_4_G, _COUNTS_500_DEG_S = 8192.0, 65.5  # per g, per deg/s
+# per g, per deg/s
+_COUNTS_4_G = 8192.0
+_COUNTS_500_DEG_S = 65.5
 _MOTION = (GRAVITY / _COUNTS_4_G, math.radians(1.0 / _COUNTS_500_DEG_S))
 
 

@@ -12,14 +12,23 @@ from hexapod_control.servos.bus.pulse_board import runs
 from hexapod_control.servos.i2c.i2c_port import I2cPort, I2cWrite, TransferError, read_registers, write_registers
 
 CHANNELS = 16
-FIRST_ADDRESS, LAST_ADDRESS = 0x40, 0x77
+FIRST_ADDRESS = 0x40
+LAST_ADDRESS = 0x77
 ALL_CALL = 0x70  # acknowledged by all chips after power-on
 OSCILLATOR_MHZ = 25.0  # of the chip, within a few percent
 FREQUENCY_HZ = 50.0  # of the pulses
 STEPS = 4096  # of a period
 
-MODE1, MODE2, SUBADR1, LED0, ALL_LED_OFF_H, PRE_SCALE = 0x00, 0x01, 0x02, 0x06, 0xFD, 0xFE
-SLEEP, AUTO_INCREMENT, TOTEM_POLE, FULL_OFF = 0x10, 0x20, 0x04, 0x10
+MODE1 = 0x00
+MODE2 = 0x01
+SUBADR1 = 0x02
+LED0 = 0x06
+ALL_LED_OFF_H = 0xFD
+PRE_SCALE = 0xFE
+SLEEP = 0x10
+AUTO_INCREMENT = 0x20
+TOTEM_POLE = 0x04
+FULL_OFF = 0x10
 OWN_ADDRESSES = bytes.fromhex("E2 E4 E8 E0")  # registers SUBADR1 to ALLCALLADR after power-on
 WAKE_UP_S = 0.0005  # until the oscillator is running
 LED_BYTES = 4

@@ -128,11 +128,13 @@ class SupplySensor:
         """Voltage [V] and current [A] of the battery, None if unknown."""
         try:
             if self._port is None:
-                self._port, self._checked = open_i2c(self._bus), False
+                self._port = open_i2c(self._bus)
+                self._checked = False
             if not self._checked:
                 check_supply(self._port, self._section)
                 self._checked = True
-            supply, self.error = self._chip.read(self._port, self._section), ""
+            supply = self._chip.read(self._port, self._section)
+            self.error = ""
         except (PortGoneError, TransferError) as error:
             self.error = f"the battery is not measured: {error}"
             if isinstance(error, PortGoneError):

@@ -21,7 +21,8 @@ def repairable(report: PreflightReport) -> tuple[RegisterProblem, ...]:
 
 def describe(problem: RegisterProblem) -> str:
     """One line: joint, register, present and restored value."""
-    name, register = problem.joint.short_name, problem.check.register.name
+    name = problem.joint.short_name
+    register = problem.check.register.name
     return f"{name:22s} id {problem.joint.id:3d}  {register:24s} {problem.value:6d} -> {problem.wanted}"
 
 
@@ -53,7 +54,9 @@ def restore(bus: Bus, problems: Sequence[RegisterProblem]) -> list[RegisterProbl
 
 
 def _restored(bus: Bus, table: RegisterTable, problem: RegisterProblem) -> bool:
-    register, servo, wanted = problem.check.register, problem.joint.id, problem.wanted
+    register = problem.check.register
+    servo = problem.joint.id
+    wanted = problem.wanted
     data = read(bus, servo, register)
     if data is None or wanted is None:
         return False

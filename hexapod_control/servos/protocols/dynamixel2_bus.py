@@ -207,7 +207,8 @@ def _motion(data: bytes) -> ServoReading:
         at = len(data) - 4 - (Dynamixel2Register.POSITION - register)
         return int.from_bytes(data[at : at + size], "little", signed=True) if at >= 0 else None
 
-    load, velocity = number(Dynamixel2Register.LOAD, 2), number(Dynamixel2Register.VELOCITY, 4)
+    load = number(Dynamixel2Register.LOAD, 2)
+    velocity = number(Dynamixel2Register.VELOCITY, 4)
     return ServoReading(
         position=number(Dynamixel2Register.POSITION, 4),
         speed=None if velocity is None else velocity * codec.STEPS_PER_SECOND,

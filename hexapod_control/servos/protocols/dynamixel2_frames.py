@@ -239,7 +239,9 @@ def goal_row(goal: int) -> bytes:
 class Dynamixel2Decoder(PacketDecoder):
     """Finds frames of protocol 2; the data of a status begin with the error byte."""
 
-    header, head, id_at = HEADER, 8, 4
+    header = HEADER
+    head = 8
+    id_at = 4
 
     def __init__(self, ids: Iterable[int] | None = None, size: int | None = None) -> None:
         """Accepts only statuses of these ids with `size` bytes after the instruction (None: any frame)."""

@@ -155,7 +155,8 @@ def decode(error: int, data: bytes, byteorder: Literal["little", "big"] = "littl
         at = register - FeetechStRegister.POSITION
         return data[at] if len(data) > at else None
 
-    load, volts = number(FeetechStRegister.LOAD, LOAD_SIGN), byte(FeetechStRegister.VOLTAGE)
+    load = number(FeetechStRegister.LOAD, LOAD_SIGN)
+    volts = byte(FeetechStRegister.VOLTAGE)
     return ServoReading(
         position=number(FeetechStRegister.POSITION, SIGN),
         speed=number(FeetechStRegister.PRESENT_SPEED, SIGN),

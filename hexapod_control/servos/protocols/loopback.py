@@ -95,7 +95,8 @@ class LoopbackBus(Bus):
 
     def _step(self) -> None:
         now = self._clock()
-        dt, self._last = now - self._last, now
+        dt = now - self._last
+        self._last = now
         for i in self.ids if dt > 0.0 else ():
             error = self._goals[i] - self._positions[i] if i in self._on else 0.0
             most = self._limits[i] * dt

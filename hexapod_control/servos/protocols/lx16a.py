@@ -121,7 +121,8 @@ def torque(servo: int, state: int) -> bytes:
 class Lx16aDecoder(PacketDecoder):
     """Finds `55 55` frames."""
 
-    header, head = HEADER, 5
+    header = HEADER
+    head = 5
 
     def __init__(self, servo: int | None = None, command: int | None = None, size: int | None = None) -> None:
         """Accepts only frames of this servo and command with `size` bytes of parameters (None: any)."""

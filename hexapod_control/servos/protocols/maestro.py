@@ -34,9 +34,19 @@ from hexapod_control.servos.bus.serial_port import Port
 
 LAST_CHANNEL = 23
 DEVICE = 12  # factory number of a board in the Pololu protocol
-TARGET, SPEED, POSITION, MOVING, TARGETS, ERRORS = 0x84, 0x87, 0x90, 0x93, 0x9F, 0xA1
-ACCELERATION, PWM, GO_HOME = 0x89, 0x8A, 0xA2
-STOP_SCRIPT, START_SCRIPT, START_SCRIPT_WITH, SCRIPT_STATUS = 0xA4, 0xA7, 0xA8, 0xAE
+TARGET = 0x84
+SPEED = 0x87
+POSITION = 0x90
+MOVING = 0x93
+TARGETS = 0x9F
+ERRORS = 0xA1
+ACCELERATION = 0x89
+PWM = 0x8A
+GO_HOME = 0xA2
+STOP_SCRIPT = 0xA4
+START_SCRIPT = 0xA7
+START_SCRIPT_WITH = 0xA8
+SCRIPT_STATUS = 0xAE
 POLOLU = 0xAA  # begins a frame that names the device
 MINI_SSC = 0xFF  # begins a frame of channel and 8-bit target, without checksum
 

@@ -33,10 +33,19 @@ from hexapod_control.servos.bus.pulse_board import (
 )
 from hexapod_control.servos.bus.serial_port import Port
 
-SET, GET = 0xD3, 0xC7
-SERVOS, TOUCH, CURRENT, VOLTAGE, RELAY, LATCH = 18, 18, 24, 25, 26, 27  # indices; servos are 0 to 17
+SET = 0xD3
+GET = 0xC7
+# indices; servos are 0 to 17
+SERVOS = 18
+TOUCH = 18
+CURRENT = 24
+VOLTAGE = 25
+RELAY = 26
+LATCH = 27
 LAST_CHANNEL = SERVOS - 1
-TOUCH_INPUTS, HIGH = 6, 512  # number of inputs with pull-down; counts at which one is high: half of 3.3 V
+# number of inputs with pull-down; counts at which one is high: half of 3.3 V
+TOUCH_INPUTS = 6
+HIGH = 512
 VALUE_BITS = 14
 
 
@@ -150,7 +159,8 @@ class Servo2040Decoder:
         return bool(self._end and self._end.checksum) and len(self._data) == self._size() - 1
 
     def _finished(self) -> list[Servo2040Frame]:
-        body, rest = bytes(self._data[: self._body()]), bytes(self._data[self._body() :])
+        body = bytes(self._data[: self._body()])
+        rest = bytes(self._data[self._body() :])
         self._data.clear()
         if rest and rest[0] != checksum(body):
             self.bad += 1
@@ -189,7 +199,8 @@ class Servo2040Bus(Bus):
 
     def identify(self) -> Mapping[int, str]:
         """Detects the dialect, or checks that the board answers in the configured one."""
-        configured, dialect = self.dialect, self._dialect()
+        configured = self.dialect
+        dialect = self._dialect()
         if dialect is None or (configured and not any(self._request_values(configured, CURRENT, 2) for _ in range(4))):
             also = f"; or its dialect is not {configured.value}: remove options.dialect" if configured else ""
             request = query(CURRENT, 2)
@@ -202,12 +213,15 @@ class Servo2040Bus(Bus):
 
     def _dialect(self) -> Servo2040Dialect | None:
         """Detects the dialect: a reply with two values has 8 bytes with a checksum, or twice 7 (one may be cut off)."""
-        request, size, plain = query(CURRENT, 2), 7, 0
+        request = query(CURRENT, 2)
+        size = 7
+        plain = 0
         for _ in range(0 if self.dialect else 4):
             answer = self._wire.ask(request, size, TRY_TIMEOUT_S)
             answer += self._wire.more(1) if len(answer) == size else b""
             if self._decoded(answer, Servo2040Dialect.FORK, request):
-                self.dialect, self.can_read = Servo2040Dialect.FORK, ServoQuantity.FAULT
+                self.dialect = Servo2040Dialect.FORK
+                self.can_read = ServoQuantity.FAULT
                 break
             if len(answer) == size and self._decoded(answer, Servo2040Dialect.ORIGINAL, request):
                 plain += 1
@@ -222,7 +236,8 @@ class Servo2040Bus(Bus):
         return self._request_values(dialect, start, count) if dialect else ()
 
     def _request_values(self, dialect: Servo2040Dialect, start: int, count: int) -> tuple[int, ...]:
-        request, size = query(start, count), 3 + 2 * count + dialect.checksum
+        request = query(start, count)
+        size = 3 + 2 * count + dialect.checksum
         answer = self._wire.ask(request, size)
         found = self._decoded(answer, dialect, request)
         self.counters.bad += len(answer) == size and not found
@@ -307,7 +322,8 @@ class Servo2040Bus(Bus):
 
     def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:
         """Wire time of `count` goals, and of reading voltage and current."""
-        write, size = len(set_goals(0, [SCALE.center] * count)), 7 + (self.dialect.checksum if self.dialect else 0)
+        write = len(set_goals(0, [SCALE.center] * count))
+        size = 7 + (self.dialect.checksum if self.dialect else 0)
         return BusTiming(self._wire.seconds(write), self._wire.seconds(len(query(CURRENT, 2)) + size), 1)
 
     def close(self) -> None:

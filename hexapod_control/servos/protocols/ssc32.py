@@ -122,7 +122,8 @@ class Ssc32Bus(Bus):
 
     def _frame(self, frame: bytes) -> bytes:
         """The frame, preceded by ESC if the board may hold an unfinished line."""
-        unfinished_line, self._unfinished_line = self._unfinished_line, False
+        unfinished_line = self._unfinished_line
+        self._unfinished_line = False
         return ESC + frame if unfinished_line else frame
 
     def write_goals(self, goals: Mapping[int, int], duration: float) -> None:

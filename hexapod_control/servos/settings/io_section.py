@@ -42,7 +42,8 @@ from hexapod_control.servos.protocols.pca9685 import board_addresses
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
 BUS = "/dev/i2c-1"
-GPIO_DEVICE, BOUNCE_S = "/dev/gpiochip0", 0.01
+GPIO_DEVICE = "/dev/gpiochip0"
+BOUNCE_S = 0.01
 _PIN = NumberRow(
     "pins.LEG",
     Quantity("", 0, 63, "pin of the switch of this leg", hint="up to 15 on an MCP23017, 5 on a Servo2040", whole=True),
@@ -190,7 +191,8 @@ def _values(entry: DocumentEntry, rows: tuple[KeyRow, ...]) -> dict[str, YamlVal
 
 def _imu(entry: DocumentEntry) -> ImuSection:
     values = _values(entry, _PARTS["imu"])
-    chip, mounting = str(values["chip"]), values.get("mounting_deg", (0.0, 0.0, 0.0))
+    chip = str(values["chip"])
+    mounting = values.get("mounting_deg", (0.0, 0.0, 0.0))
     assert isinstance(mounting, tuple)
     roll, pitch, yaw = map(math.radians, mounting)
     return ImuSection(chip, _address(values, IMU_CHIPS[chip].address), (roll, pitch, yaw))
@@ -223,7 +225,8 @@ def _feet(entry: DocumentEntry, legs: Sequence[str]) -> FootSwitchSection:
         pins[pin] = leg
     bounce = values.get("bounce", BOUNCE_S)
     assert isinstance(bounce, float)
-    device, pressed = str(values.get("device", GPIO_DEVICE)), str(values.get("pressed", kind.pressed))
+    device = str(values.get("device", GPIO_DEVICE))
+    pressed = str(values.get("pressed", kind.pressed))
     return FootSwitchSection(chip, _address(values, kind.address or 0), device, tuple(pins), pressed, bounce)
 
 

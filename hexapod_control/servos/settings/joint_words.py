@@ -28,7 +28,8 @@ def joint_row(text: str, legs: Sequence[str]) -> int:
     found = set(_matches(words, legs))
     if len(found) == 1:
         return found.pop()
-    first, known = legs[0], ", ".join(f"{leg} ({initials(leg)})" for leg in legs)
+    first = legs[0]
+    known = ", ".join(f"{leg} ({initials(leg)})" for leg in legs)
     raise JointWordsError(
         f"{quoted(text)} names {'no joint' if not found else 'more than one joint'}: give leg and joint, such as "
         f'"{initials(first)} {JOINTS[0]}"; legs: {known}; joints: {", ".join(JOINTS)}'

@@ -69,7 +69,9 @@ RULES: dict[str, Rule] = {
 
 def unused_settings(file: RobotFile) -> Iterator[str]:
     """Yields a sentence for every key in the file that has no effect. Raises RobotFileError."""
-    root, servos, io = file.document, servo_settings(file), io_settings(file)
+    root = file.document
+    servos = servo_settings(file)
+    io = io_settings(file)
     for key, rule in RULES.items():
         entry = _entry(root, key)
         if entry is not None and (why := rule(servos, io)):

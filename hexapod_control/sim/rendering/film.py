@@ -29,7 +29,8 @@ SHEET_COLUMNS = 3
 GAP_PX = 4  # between pictures
 PALETTE_SIZE = 48
 CAMERA_TIME_CONSTANT_S = 0.25  # low-pass filter of the camera that follows the robot
-AZIMUTH_DEG, ELEVATION_DEG = 150.0, -27.0
+AZIMUTH_DEG = 150.0
+ELEVATION_DEG = -27.0
 FONT_SIZE_PX = 13
 TEXT_COLOUR = (28, 32, 38)
 BACKGROUND_COLOUR = (255, 255, 255)
@@ -66,7 +67,8 @@ class Film:
         self._pictures: list[Image.Image] = []  # of a GIF
         self._frames: list[_Frame] = []  # of a PNG
         self._times: list[float] = []  # [s] of the frames
-        self._stride, self._count = 1, 0
+        self._stride = 1
+        self._count = 0
         self._last = -math.inf
         self._set_up_view()
 
@@ -81,7 +83,8 @@ class Film:
         self._last = self._simulation.time
         if self._is_skipped():
             return
-        simulation, target = self._simulation, self._camera.view.lookat.copy()
+        simulation = self._simulation
+        target = self._camera.view.lookat.copy()
         text = f"{simulation.time:5.1f} s   {caption}"
         frame = _Frame(simulation.data, target, simulation.foot_forces, text)
         if not self._is_sheet:
@@ -90,7 +93,8 @@ class Film:
             return
         self._frames.append(frame._replace(data=copy.copy(simulation.data)))
         if len(self._frames) >= 2 * MAX_STILLS:
-            self._frames, self._stride = self._frames[::2], 2 * self._stride
+            self._frames = self._frames[::2]
+            self._stride = 2 * self._stride
 
     def close(self) -> None:
         """Writes the file, unless there are no frames."""
@@ -127,7 +131,9 @@ class Film:
         robot = self._simulation.robot
         reach = max(math.hypot(*leg.foothold) for leg in robot.legs)
         view = self._camera.view
-        view.azimuth, view.elevation, view.distance = AZIMUTH_DEG, ELEVATION_DEG, 2.8 * reach
+        view.azimuth = AZIMUTH_DEG
+        view.elevation = ELEVATION_DEG
+        view.distance = 2.8 * reach
         view.lookat[:] = self._target()
 
     def _follow_robot(self) -> None:
@@ -170,7 +176,8 @@ def _with_foot_colours(picture: Image.Image) -> Image.Image:
         for column in range(4):
             share = 255.0 * (0.55 + 0.15 * column)
             fill = tuple(min(255, round(share * part)) for part in colour[:3])
-            left, top = column * picture.width // 4, picture.height + 20 * row
+            left = column * picture.width // 4
+            top = picture.height + 20 * row
             draw.rectangle((left, top, left + picture.width // 4, top + 20), fill=fill)
     return wide
 

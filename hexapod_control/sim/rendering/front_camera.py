@@ -36,7 +36,9 @@ class FrontCamera:
         self, size: tuple[int, int], take: Callable[[bytes, Any], None], failed: Callable[[str], None]
     ) -> None:
         """`size` in pixels. The thread and the graphics start with the first image."""
-        self._size, self._take, self._failed = size, take, failed
+        self._size = size
+        self._take = take
+        self._failed = failed
         self._changed = threading.Condition()
         self._next: _View | None = None
         self._ended = False
@@ -80,12 +82,14 @@ class FrontCamera:
         """The next state; None at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended or self._next is not None)
-            view, self._next = self._next, None
+            view = self._next
+            self._next = None
             return None if self._ended else view
 
     def _open(self, model: mujoco.MjModel) -> None:
         self._release()
-        self._camera, self._data = OffscreenCamera(model, *self._size, shadows=False), mujoco.MjData(model)
+        self._camera = OffscreenCamera(model, *self._size, shadows=False)
+        self._data = mujoco.MjData(model)
         self._camera.view.type = mujoco.mjtCamera.mjCAMERA_FIXED
         self._camera.view.fixedcamid = model.camera(FRONT_CAMERA).id
 

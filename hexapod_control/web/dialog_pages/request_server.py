@@ -38,7 +38,8 @@ class RequestServer:
 
         With `lan` the page is open to the network, and each invitation admits one person. `max_bytes` limits a request.
         """
-        self._answer, self._lan = answer, lan
+        self._answer = answer
+        self._lan = lan
         self._bind = page_address.ALL_ADDRESSES if lan else page_address.LOOPBACK
         self._policy = HostPolicy(page_address.names(self._bind), literal=lan)
         self._tokens = TokenAuthority(once=lan)
@@ -69,7 +70,9 @@ class RequestServer:
     @contextmanager
     def in_background(self, port: int, hint: str) -> Iterator[None]:
         """Serves in a thread of its own. Raises OSError if no port can be opened."""
-        loop, opened, failures = asyncio.new_event_loop(), threading.Event(), list[OSError]()
+        loop = asyncio.new_event_loop()
+        opened = threading.Event()
+        failures = list[OSError]()
         task = loop.create_task(self.serve(port, hint, opened.set))
 
         def run() -> None:

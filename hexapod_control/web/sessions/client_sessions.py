@@ -23,7 +23,9 @@ from hexapod_control.web.protocol import (
     RequestMessage,
 )
 
-MAX_RATE, MAX_BURST = 90.0, 120.0  # messages of a client per second, and in a burst; more are dropped
+# messages of a client per second, and in a burst; more are dropped
+MAX_RATE = 90.0
+MAX_BURST = 120.0
 LONG_AGO = -1e9  # [s]
 DEAD_MAN_S = 0.5  # validity of a velocity
 HELLO_TIME_S = 3.0  # time limit for the first message
@@ -34,7 +36,12 @@ REFUSAL_PERIOD_S = 0.5  # shortest time between two refusals sent to one client
 MAX_DROPPED = 600  # dropped messages of a client; then its connection is closed
 MAX_INVALID = 50  # invalid messages of a client; then its connection is closed
 MAX_CLIENTS = 24  # pages with a valid token at a time
-POLICY, UNAUTHORISED, TIMEOUT, UPGRADE, FULL = 4400, 4401, 4408, 4426, 4429  # close codes
+# close codes
+POLICY = 4400
+UNAUTHORISED = 4401
+TIMEOUT = 4408
+UPGRADE = 4426
+FULL = 4429
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +92,9 @@ class ClientSessions:
         `stopped(what, by)` is called with the reason of a stop: stop or estop, link (the connection of the driving
         client broke) or silence (its velocities did not arrive).
         """
-        self._admit, self._greet, self._note_stop = admit, greet, stopped
+        self._admit = admit
+        self._greet = greet
+        self._note_stop = stopped
         self.clients: dict[int, PageClient] = {}
         self.driver = 0  # number of the client that drives; 0: none
         self.waiting: list[int] = []  # clients that request control, in the order of their requests
@@ -129,7 +138,8 @@ class ClientSessions:
 
     def _late(self, now: float) -> list[PageClient]:
         """The connections whose hello is overdue, the sooner the more of one address wait for theirs."""
-        late, waiting = [], Counter[str]()
+        late = []
+        waiting = Counter[str]()
         for client in reversed(self.clients.values()):  # the newest first
             if not client.admitted:
                 crowded = waiting[client.address] >= CROWD
@@ -203,11 +213,13 @@ class ClientSessions:
             moving = now < self._moving_until
             self._moving_until = LONG_AGO
             return [Forward(client.number, DriveMessage(False), now)] if moving else []
-        silent, self._last_velocity = now - self._last_velocity > DEAD_MAN_S, now
+        silent = now - self._last_velocity > DEAD_MAN_S
+        self._last_velocity = now
         if self._blocked and not silent:
             return []
         self._blocked = False
-        self._last_command, self._moving_until = now, now + DEAD_MAN_S
+        self._last_command = now
+        self._moving_until = now + DEAD_MAN_S
         return [Forward(client.number, body, now + DEAD_MAN_S)]
 
     def _stop(self, client: PageClient, body: RequestMessage) -> list[Action]:
@@ -256,13 +268,17 @@ class ClientSessions:
         """Refuses all requests for control; the driver counts as active."""
         refused = {"what": "control", "ok": False, "text": f"{driver.name} keeps control"}
         told: list[Action] = [Send(number, "answer", refused) for number in self.waiting]
-        self._last_command, self.waiting = now, []
+        self._last_command = now
+        self.waiting = []
         return [*told, self._control_state()]
 
     def _pass_control(self, now: float) -> list[Action]:
         """Stops the driver and makes the first waiting client the driver."""
-        before, self.driver = self.driver, self.waiting.pop(0) if self.waiting else 0
-        self._last_command, self._moving_until, self._blocked = now, LONG_AGO, False
+        before = self.driver
+        self.driver = self.waiting.pop(0) if self.waiting else 0
+        self._last_command = now
+        self._moving_until = LONG_AGO
+        self._blocked = False
         return [Forward(before, DriveMessage(False), now)] if before else []
 
     def _control_state(self) -> Send:

@@ -64,7 +64,8 @@ def find_stance(
     robot = max(found, key=lambda each: each.score).robot
     names = _gaits(robot)
     places = {leg.name: leg.foothold for leg in robot.legs}
-    gait, lift = FIRST_GAIT if FIRST_GAIT in names else names[0], robot.walk.lift_height
+    gait = FIRST_GAIT if FIRST_GAIT in names else names[0]
+    lift = robot.walk.lift_height
     return DraftStance(robot.walk.height, lift, _swing_time(robot, servo), places, gait)
 
 

@@ -11,7 +11,10 @@ from hexapod_control.core.robot import Leg, Point, Robot, Vector
 
 SIZE = 420  # [px] of one view
 MARGIN = 60  # [px]
-LEFT, RIGHT, INK, PALE = "#2e8b57", "#e4572e", "#20262d", "#9aa3ab"
+LEFT = "#2e8b57"
+RIGHT = "#e4572e"
+INK = "#20262d"
+PALE = "#9aa3ab"
 FONT = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
 
 Projection = Callable[[Vector], Point]
@@ -31,7 +34,8 @@ def views_svg(robot: Robot) -> str:
 
     near = [name for name, chain in chains.items() if chain[-1][1] <= 0.0]  # the right legs hide the left ones
     parts = [*_view(robot, chains, top, "from above", chains), *_view(robot, chains, side, "from the right", near)]
-    (x0, ground), (x1, _) = side((-reach, 0.0, -robot.walk.height)), side((reach, 0.0, -robot.walk.height))
+    x0, ground = side((-reach, 0.0, -robot.walk.height))
+    x1, _ = side((reach, 0.0, -robot.walk.height))
     parts.append(_line([(x0, ground), (x1, ground)], PALE, 1.0))
     parts += _ruler(scale, reach)
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {2 * SIZE} {SIZE}" font-family="{FONT}" role="img">'
@@ -44,7 +48,8 @@ def _chain(robot: Robot, leg: Leg) -> tuple[Vector, ...]:
     angles = leg_inverse(leg, ball, (0.0, 0.0, 0.0)).joints
     knee, foot = leg_forward(leg, angles)
     c, s = math.cos(angles[0]), math.sin(angles[0])
-    along, across = leg.coxa.length, leg.femur_lateral
+    along = leg.coxa.length
+    across = leg.femur_lateral
     start = (c * along - s * across, s * along + c * across, leg.femur_vertical)
     return tuple(hip_to_base(leg, point) for point in ((0.0, 0.0, 0.0), start, knee, foot))
 

@@ -17,9 +17,15 @@ from hexapod_control.core.robot import Leg, Segment
 BODY_DENSITY = (150.0, 2500.0)  # [kg/m3] of the box; robots have 300 to 1200
 SWING_TIME_S = (0.12, 2.0)
 MIN_LIFT_SHARE = 0.08  # of the walking height
-FLATTEST, TALLEST = 0.08, 1.5  # height of the body over its shorter side
-WIDEST_HIPS, NARROWEST_HIPS = 3.5, 0.25  # span of the hips over the size of the body
-WIDEST_BODY, LONGEST_BODY = 2.5, 6.0  # width over length, and length over width
+# height of the body over its shorter side
+FLATTEST = 0.08
+TALLEST = 1.5
+# span of the hips over the size of the body
+WIDEST_HIPS = 3.5
+NARROWEST_HIPS = 0.25
+# width over length, and length over width
+WIDEST_BODY = 2.5
+LONGEST_BODY = 6.0
 AXES = ("x", "y", "z")
 LINK_DENSITY = (500.0, 9000.0)  # [kg/m3] with the radius in the file; a low one counts only with a low mass
 LIGHT_LINK = 8.0  # a low mass: the heaviest link has this many times more
@@ -28,7 +34,9 @@ LONGER_FEMUR = 1.05  # times the tibia: in nearly all robots the tibia is longer
 MUCH_LONGER_FEMUR = 3.0  # times the tibia: one of the two lengths is wrong
 LONGER_TIBIA = 5.0  # times the femur
 LONGER_COXA = 1.0  # times femur and tibia together
-MIN_FOOT, MAX_FOOT = 0.2, 0.25  # radius of the foot over the radius, and over the length, of the tibia
+# radius of the foot over the radius, and over the length, of the tibia
+MIN_FOOT = 0.2
+MAX_FOOT = 0.25
 MAX_COXA_RAD = math.radians(20.0)  # neutral angle from the middle of its range
 MIN_RANGE_RAD = math.radians(30.0)
 
@@ -84,7 +92,9 @@ def _links(leg: Leg) -> tuple[tuple[str, Segment], ...]:
 def proportions(case: CheckedRobot) -> Iterator[Finding]:
     """Swapped femur and tibia, or a link ten times too long or too short."""
     for leg in case.robot.legs:
-        coxa, femur, tibia = leg.coxa.length, leg.femur.length, leg.tibia.length
+        coxa = leg.coxa.length
+        femur = leg.femur.length
+        tibia = leg.tibia.length
         if coxa > LONGER_COXA * (femur + tibia):
             yield Finding("coxa.length", f"is {coxa:g}", "is longer than femur and tibia", "in metres", leg.name)
         elif femur > MUCH_LONGER_FEMUR * tibia and femur < LONGER_TIBIA * coxa:
@@ -114,7 +124,8 @@ def thickness(case: CheckedRobot) -> Iterator[Finding]:
             else:
                 what = f"its thickness is twice {link.radius:g} m"
                 yield Finding(f"{name}.length", f"is {link.length:g}", what, "is a digit missing?", leg.name)
-        smallest, largest = MIN_FOOT * leg.tibia.radius, MAX_FOOT * leg.tibia.length
+        smallest = MIN_FOOT * leg.tibia.radius
+        largest = MAX_FOOT * leg.tibia.length
         if not smallest <= case.robot.foot_radius <= largest:
             what = f"the foot of such a tibia has a radius of {smallest:.2g} to {largest:.2g} m"
             yield Finding("foot.radius", f"is {case.robot.foot_radius:g}", what, "the radius of the ball, in metres")
@@ -171,7 +182,8 @@ def directions(case: CheckedRobot) -> Iterator[Finding]:
         hint = f"looks like radians: {math.degrees(yaw):.1f} deg"
         if not radians:
             hint = f"the foothold lies at {needed:.0f} deg: check yaw_deg, foothold and the joint's limits"
-        aside, most = math.degrees(angle - middle), math.degrees(MAX_COXA_RAD)
+        aside = math.degrees(angle - middle)
+        most = math.degrees(MAX_COXA_RAD)
         what = f"over the neutral foothold the coxa is {aside:.0f} deg from mid-range, usual are up to {most:.0f} deg"
         yield Finding("yaw_deg", f"is {yaw:g}", what, hint, leg.name)
 
@@ -181,7 +193,8 @@ def box(case: CheckedRobot) -> Iterator[Finding]:
     body = case.robot.body
     for axis in (0, 1):
         at = [leg.hip[axis] for leg in case.robot.legs]
-        span, size = max(at) - min(at), body.size[axis]
+        span = max(at) - min(at)
+        size = body.size[axis]
         if span > WIDEST_HIPS * size or (axis == 0 and span < NARROWEST_HIPS * size):
             yield Finding(
                 "body.size",

@@ -35,6 +35,7 @@ def listed(values: Sequence[float]) -> str:
 
 def neutral_coxa(leg: Leg) -> float:
     """Angle [rad] of the coxa joint with the foot on its neutral foothold."""
-    x, y = leg.foothold[0] - leg.hip[0], leg.foothold[1] - leg.hip[1]
+    x = leg.foothold[0] - leg.hip[0]
+    y = leg.foothold[1] - leg.hip[1]
     aside = max(-1.0, min(1.0, leg.femur_lateral / max(math.hypot(x, y), 1e-9)))
     return math.remainder(math.atan2(y, x) - leg.hip_yaw - math.asin(aside), math.tau)

@@ -53,18 +53,22 @@ def torque(case: CheckedRobot) -> Iterator[Finding]:
     """Torque given in kg cm or oz in, or stiffness per degree."""
     for leg, joint, row in _femur_joints(case.robot):
         span = _span(case.models[row], "stall_torque")
-        value, error = joint.stall_torque, joint.stall_torque / joint.stiffness
+        value = joint.stall_torque
+        error = joint.stall_torque / joint.stiffness
         lower, upper = span or _from_weight(case.robot, leg)
         if not lower <= value <= upper:
             what = f"{_servo(case, row)} gives {lower:.2g} to {upper:.2g} N m"
             yield Finding("servo.stall_torque", f"is {value:g}", what, _torque_hint(value, lower, upper), leg.name)
         elif not FULL_TORQUE_ERROR_RAD[0] <= error <= FULL_TORQUE_ERROR_RAD[1]:
-            key, shown = "servo.stiffness", joint.stiffness
+            key = "servo.stiffness"
+            shown = joint.stiffness
             hint = f"per degree? {math.degrees(joint.stiffness):.3g} N m/rad"
             in_rad = value / math.degrees(joint.stiffness)
             fits = 2.0 * FULL_TORQUE_ERROR_RAD[0] <= in_rad <= FULL_TORQUE_ERROR_RAD[1]
             if span is None and not fits:
-                key, shown, hint = "servo.stall_torque", value, _torque_hint(value, 0.0, value / 8.0)
+                key = "servo.stall_torque"
+                shown = value
+                hint = _torque_hint(value, 0.0, value / 8.0)
             what = f"the stall torque is reached {math.degrees(error):.2g} deg from the goal, usual are 2 to 16 deg"
             yield Finding(key, f"is {shown:g}", what, hint, leg.name)
 

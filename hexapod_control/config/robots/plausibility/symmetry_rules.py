@@ -11,14 +11,20 @@ from hexapod_control.config.robots.plausibility.finding import CheckedRobot, Fin
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Leg, Robot
 
-FRONT, MIDDLE, REAR = 0, 1, 2
+FRONT = 0
+MIDDLE = 1
+REAR = 2
 ALONG = {"front": FRONT, "fore": FRONT, "middle": MIDDLE, "mid": MIDDLE, "rear": REAR, "back": REAR, "hind": REAR}
 SIDES = {"left": 1.0, "right": -1.0}
 OTHER_SIDE = {"left": "right", "right": "left"}
-SAME_LENGTH, SAME_ANGLE_RAD = 0.05, math.radians(5.0)  # share of the robot's size; angle
+# share of the robot's size; angle
+SAME_LENGTH = 0.05
+SAME_ANGLE_RAD = math.radians(5.0)
 MAX_MIRROR_OFFSET = 0.25  # share of the robot's size; of the hip from the mirror image of its counterpart
 CENTERLINE_M = 0.001
-SAME_HEIGHT_M, OTHER_HEIGHT_M = 0.0005, 0.004  # difference of hips at equal and at different heights
+# difference of hips at equal and at different heights
+SAME_HEIGHT_M = 0.0005
+OTHER_HEIGHT_M = 0.004
 MAX_ODD_PAIRS = 2  # pairs of legs affected by one mistake
 
 
@@ -75,7 +81,8 @@ def _mirror_leg(robot: Robot, leg: Leg) -> Leg | None:
     by_name = {each.name: each for each in robot.legs if each is not leg}
     if mirrored != leg.name:
         return by_name.get(mirrored)
-    image, size = (leg.hip[0], -leg.hip[1]), _size(robot)
+    image = (leg.hip[0], -leg.hip[1])
+    size = _size(robot)
     nearest = min(by_name.values(), key=lambda other: math.dist(other.hip[:2], image))
     apart = abs(leg.hip[1]) > SAME_LENGTH * size and math.dist(nearest.hip[:2], image) < MAX_MIRROR_OFFSET * size
     return nearest if apart else None

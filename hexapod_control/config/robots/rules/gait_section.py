@@ -47,7 +47,8 @@ def check_gaits(robot: Robot, root: DocumentEntry, whole: CheckedValues, legs: S
         x, y = robot.legs[leg].foothold
         hint = "move the footholds apart, or the center of mass between them"
         raise legs[leg].entries["foothold"].error(f"is [{x:g}, {y:g}]", *_margin(robot, best), hint)
-    names, gait = gait_names(robot), robot.walk.gait
+    names = gait_names(robot)
+    gait = robot.walk.gait
     if gait not in names:
         bound = f"must be one of {', '.join(names)}"
         raise whole.entries["walk.gait"].error(f'is "{gait}"', bound, did_you_mean(gait, names))

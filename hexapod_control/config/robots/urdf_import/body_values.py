@@ -22,7 +22,9 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Vector
 
-BODY_DENSITY, LEG_DENSITY = 68.0, 10.75  # [kg/m3] mass over the cube of the leg's length
+# [kg/m3] mass over the cube of the leg's length
+BODY_DENSITY = 68.0
+LEG_DENSITY = 10.75
 PLAUSIBLE_SPEEDS = (0.5, 30.0)  # [rad/s] of a servo
 ASSUMED_SPEED = 6.0  # [rad/s]
 PLAUSIBLE_TORQUES = (1.3, 30.0)  # stall torque over the torque when standing on half of the legs
@@ -44,7 +46,8 @@ class BodyReader:
     """Reads masses, trunk and servo figures of one URDF."""
 
     def __init__(self, tree: UrdfTree, chains: LegChains, frame: BodyFrame, poses: Mapping[str, Array]) -> None:
-        self._tree, self._chains = tree, chains
+        self._tree = tree
+        self._chains = chains
         to_body = np.linalg.inv(poses[chains.base] @ frame.pose)
         self._poses = {name: to_body @ pose for name, pose in poses.items()}
 
@@ -80,7 +83,8 @@ class BodyReader:
         """The trunk, including everything on it that is not a leg."""
         moving = {link for chain in self._chains.legs for link in self._tree.subtree(chain.links[0])}
         links = [link for link in self._tree.subtree(self._tree.root) if link not in moving]
-        mass, limbs = self._mass(links), sum(value.value for value in masses.values()) * len(legs)
+        mass = self._mass(links)
+        limbs = sum(value.value for value in masses.values()) * len(legs)
         length = legs[0].coxa + legs[0].femur + legs[0].tibia
         if options.mass is not None:
             noted = SourcedValue(max(MIN_MASS_KG, options.mass - limbs), Origin.GIVEN, "the rest of --mass")

@@ -19,11 +19,15 @@ from hexapod_control.core.kinematics.arrays import Array
 
 MAX_MESH_BYTES = 30_000_000
 # Binary STL: header and number of triangles; per triangle a normal, three corners and two unused bytes.
-HEADER_BYTES, START, TRIANGLE_BYTES, CORNERS = 80, 84, 50, slice(12, 48)
+HEADER_BYTES = 80
+START = 84
+TRIANGLE_BYTES = 50
+CORNERS = slice(12, 48)
 END_SHARE = 0.03  # of the distance from the axis: points this close to the farthest are the end of a shape
 NEAR_SHARE = 0.6  # of the distance of the farthest shape: a nearer frame is not the foot
 CENTER_SHARE = 0.3  # of the femur's length: a farther center of mass is used to estimate the end of the tibia
-GIVEN_SOURCE, FRAME_SOURCE = "given", "a frame behind the last joint"
+GIVEN_SOURCE = "given"
+FRAME_SOURCE = "a frame behind the last joint"
 CENTER_SOURCE = "twice as far as the center of mass, as there is no frame and no readable shape"
 FOOT_NAME = re.compile(r"foot|feet|tip|toe|end|ee$|contact|sole|claw", re.IGNORECASE)
 
@@ -43,7 +47,9 @@ class FootFinder:
 
     def __init__(self, tree: UrdfTree, poses: Mapping[str, Array], given: Sequence[float] | None) -> None:
         """`poses` of all links; `given` is the tip [m] in the frame of each last link, None to search for it."""
-        self._tree, self._poses, self._given = tree, poses, given
+        self._tree = tree
+        self._poses = poses
+        self._given = given
         self.unreadable_meshes: list[str] = []  # as named in the URDF
 
     def tip(self, chain: JointChain) -> FootTip:

@@ -41,7 +41,9 @@ SAME_LIMITS_RAD = 1e-3  # two limits this close are unset
 WHOLE_TURN_RAD = math.radians(340.0)  # a larger range means that there is no limit
 KEEP_ZERO_RAD = math.radians(30.0)  # of the coxa's mid-range: up to this the URDF's zero is used
 UNSET_RANGE_DEG = {"coxa": (-60.0, 60.0), "femur": (-90.0, 120.0), "tibia": (-150.0, 0.0)}  # assumed
-MIN_LENGTH_M, MAX_LENGTH_M = 0.002, 2.0  # of femur and tibia
+# of femur and tibia
+MIN_LENGTH_M = 0.002
+MAX_LENGTH_M = 2.0
 MAX_ERROR_M = 0.005  # of the forward kinematics: axes that are not parallel or perpendicular cause it
 REPORTED_ERROR_M = 1e-6  # larger errors are reported
 # Origins of the forward direction and the feet; any other source is an assumption.

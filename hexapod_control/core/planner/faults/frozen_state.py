@@ -56,7 +56,8 @@ def relief(context: PlannerContext) -> JointMove | None:
         return None
     count = len(JOINTS)
     angles = [measured.sample[at : at + count] for at in range(0, len(measured.sample), count)]
-    goal, overloaded = [], False
+    goal = []
+    overloaded = False
     for leg, planned, deflected in zip(context.robot.legs, context.joints, context.legs.of_whole(angles), strict=True):
         joints = []
         for joint, a, b in zip(leg.joints, planned, deflected, strict=True):
@@ -136,7 +137,8 @@ class Frozen(Copyable):
             self.relieving = not (isinstance(self.motion, JointMove) and self.motion.done)
         elif context.pace <= 0.0 and self.mishap.kind is MishapKind.FALLEN:
             move = relief(context)
-            self.motion, self.relieving = move or self.motion, move is not None
+            self.motion = move or self.motion
+            self.relieving = move is not None
         pace = context.change_pace(float(self.relieving), dt)
         if pace <= 0.0:
             return None

@@ -194,7 +194,8 @@ def _on_other_legs(walk: WalkController, goal: WalkingLegs, context: PlannerCont
     neutral one.
     """
     now = context.legs
-    dx, dy = now.shift[0] - goal.shift[0], now.shift[1] - goal.shift[1]
+    dx = now.shift[0] - goal.shift[0]
+    dy = now.shift[1] - goal.shift[1]
     standing = {row: (foot.x + dx, foot.y + dy) for row, foot in zip(now.rows, walk.motion.feet, strict=True)}
     neutral = goal.sequences.neutral_footholds
     contacts = [standing.get(row, foothold) for row, foothold in zip(goal.rows, neutral, strict=True)]
@@ -215,9 +216,12 @@ def _folding(context: PlannerContext, goal: WalkingLegs, walk: WalkController | 
 
 def _unfolding(context: PlannerContext, walk: WalkController, row: int) -> list[JointMove]:
     """The moves of a returning leg (a row of the whole robot) to its contact point in a walk."""
-    joints, leg = context.joints, context.legs.rows.index(row)
-    foot, pose = walk.motion.feet[leg], walk.body.pose.now
-    placement, radius = Placement(pose, context.robot.walk.height), context.robot.foot_radius
+    joints = context.joints
+    leg = context.legs.rows.index(row)
+    foot = walk.motion.feet[leg]
+    pose = walk.body.pose.now
+    placement = Placement(pose, context.robot.walk.height)
+    radius = context.robot.foot_radius
     lifted = _lifted(context.robot, walk, leg, joints[leg])
     _, (down, _, _) = ball_center_and_joints(
         context.robot.legs[leg], (foot.x, foot.y), -context.robot.walk.preload, placement, radius, lifted
@@ -227,7 +231,8 @@ def _unfolding(context: PlannerContext, walk: WalkController, row: int) -> list[
 
 def _lifted(robot: Robot, walk: WalkController, leg: int, previous: LegJoints) -> LegJoints:
     """Joints [rad] of a leg with its foot above its contact point in a walk."""
-    foot, placement = walk.motion.feet[leg], Placement(walk.body.pose.now, robot.walk.height)
+    foot = walk.motion.feet[leg]
+    placement = Placement(walk.body.pose.now, robot.walk.height)
     height = robot.walk.lift_height
     return ball_center_and_joints(robot.legs[leg], (foot.x, foot.y), height, placement, robot.foot_radius, previous)[1][
         0

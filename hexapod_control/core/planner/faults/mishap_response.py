@@ -108,7 +108,8 @@ def _motion(state: PlannerState) -> StoppedMotion | None:
 
 def _watched(state: PlannerState, plan: TickPlan, context: PlannerContext) -> WatchedTick:
     """The inputs of the mishap detection in a tick, for the walking legs."""
-    source, legs = context.sensors.joints, context.legs
+    source = context.sensors.joints
+    legs = context.legs
     measured = source.sample if not source.fault else None
     if measured is not None and not legs.complete:
         measured = tuple(angle for row in legs.rows for angle in measured[3 * row : 3 * row + 3])
@@ -122,7 +123,9 @@ def _stopped_for_stuck_leg(state: OnFeet, context: PlannerContext) -> PlannerSta
 
     A foot that is in the air then is set down later: the leg may be free again, or targets did not arrive for a while.
     """
-    watch, walk, measured = context.watch, state.walk, context.sensors.joints.sample
+    watch = context.watch
+    walk = state.walk
+    measured = context.sensors.joints.sample
     relieved = state.origin is PoseOrigin.RELIEVED and walk.motion.guiding
     if relieved and watch.time_since_stuck > SET_DOWN_AFTER_S:
         state.handle(StandRequest(), context)
@@ -159,7 +162,8 @@ def leave_blocked(state: PlannerState, request: Request, context: PlannerContext
         return state
     measured = context.sensors.joints
     if measured.sample is not None and not measured.fault:
-        angles, count = measured.sample, len(JOINTS)
+        angles = measured.sample
+        count = len(JOINTS)
         context.restart_from(tuple((angles[k], angles[k + 1], angles[k + 2]) for k in range(0, len(angles), count)))
     context.limiter.reset()
     context.pace = 1.0

@@ -48,8 +48,11 @@ class BodyPoseControl(Copyable):
         """Starts at rest in a pose."""
         self._feasibility = feasibility
         self.now = pose
-        self._speed, self._top, self._accelerations = STANDSTILL, SPEED, ACCELERATION
-        self.standing_goal = self.walking_goal = pose
+        self._speed = STANDSTILL
+        self._top = SPEED
+        self._accelerations = ACCELERATION
+        self.standing_goal = pose
+        self.walking_goal = pose
         self._goal_share = REGION_SHARES[0]
         self.region_share = REGION_SHARES[0]
         self.walkable = True
@@ -81,11 +84,13 @@ class BodyPoseControl(Copyable):
     def track(self, pose: BodyPose) -> None:
         """Follows a pose that changes every tick and is known to be in reach."""
         self.standing_goal = self.walking_goal = pose
-        self._top, self._accelerations = SPEED, ACCELERATION
+        self._top = SPEED
+        self._accelerations = ACCELERATION
 
     def _set_pace(self, duration: float) -> None:
         """Sets speeds and accelerations for `duration` [s], a quarter of it each to start and to stop."""
-        self._top, self._accelerations = SPEED, ACCELERATION
+        self._top = SPEED
+        self._accelerations = ACCELERATION
         if duration > 0.0:
             distances = [max(abs(b - a), 1e-6) for a, b in zip(self.now, self.standing_goal, strict=True)]
             self._top = tuple(min(v, 4.0 * s / (3.0 * duration)) for v, s in zip(SPEED, distances, strict=True))
@@ -108,9 +113,11 @@ class BodyPoseControl(Copyable):
             self.region_share = self._goal_share
         if self.now == goal and not any(self._speed):
             if goal == self.walking_goal and not narrowing:
-                self.walkable, self.region_share = True, self._goal_share
+                self.walkable = True
+                self.region_share = self._goal_share
             elif goal == goal.level and not narrowing:
-                self.walkable, self.region_share = True, REGION_SHARES[0]
+                self.walkable = True
+                self.region_share = REGION_SHARES[0]
             return
         if goal == self.standing_goal != self.walking_goal:
             self.walkable = False
@@ -154,13 +161,17 @@ class BodyPoseControl(Copyable):
         The coordinates come to rest at different times, so the path to the pose at rest is curved, and a point on it is
         checked, too.
         """
-        moved, halfway, rest, speeds = [], [], [], []
+        moved = []
+        halfway = []
+        rest = []
+        speeds = []
         for now, end, speed, aim, acceleration in zip(
             self.now, goal, self._speed, wanted, self._accelerations, strict=True
         ):
             speed = change_towards(speed, aim, acceleration * dt)
             if abs(end - now) < 1e-6 and abs(speed) <= acceleration * dt:
-                now, speed = end, 0.0
+                now = end
+                speed = 0.0
             moved.append(now + speed * dt)
             braking = speed * abs(speed) / (2.0 * acceleration)
             there = now + speed * dt + braking
@@ -170,7 +181,8 @@ class BodyPoseControl(Copyable):
         reachable = self._feasibility.all_feet_reachable
         if not (self._keeps_feet(BodyPose(*rest), feet) and reachable(BodyPose(*halfway), feet)):
             return False
-        self.now, self._speed = BodyPose(*moved), tuple(speeds)
+        self.now = BodyPose(*moved)
+        self._speed = tuple(speeds)
         return True
 
     def _brake(self, dt: float, feet: Sequence[Foot]) -> None:
@@ -178,14 +190,17 @@ class BodyPoseControl(Copyable):
         speeds = tuple(0.5 * speed for speed in self._speed)
         pose = BodyPose(*(now + speed * dt for now, speed in zip(self.now, speeds, strict=True)))
         if self._keeps_feet(pose, feet):
-            self.now, self._speed = pose, speeds
+            self.now = pose
+            self._speed = speeds
         else:
             self._speed = STANDSTILL
 
     def retreat(self, dt: float) -> None:
         """Moves straight towards the neutral pose for `dt` [s]; in it every foot in its region is in reach."""
         self.standing_goal = self.walking_goal = NEUTRAL
-        self.region_share, self._goal_share, self._speed = REGION_SHARES[-1], REGION_SHARES[0], STANDSTILL
+        self.region_share = REGION_SHARES[-1]
+        self._goal_share = REGION_SHARES[0]
+        self._speed = STANDSTILL
         longest = max(abs(now) / (top * dt) for now, top in zip(self.now, SPEED, strict=True))
         self.now = self.now.towards(NEUTRAL, 1.0 / longest) if longest > 1.0 else NEUTRAL
 
@@ -206,7 +221,9 @@ class BodySway(Copyable):
     def __init__(self, feasibility: PoseFeasibility) -> None:
         """Starts without an offset."""
         self._feasibility = feasibility
-        self.offset = self._goal = self._start = CENTERED
+        self.offset = CENTERED
+        self._goal = CENTERED
+        self._start = CENTERED
         self._progress = 1.0
         self._prepared_for = None
         self.region_share = REGION_SHARES[0]
@@ -225,7 +242,9 @@ class BodySway(Copyable):
         else:
             goal = self._goal if motion.any_in_air else CENTERED
         if goal != self._goal:
-            self._start, self._goal, self._progress = self.offset, goal, 0.0
+            self._start = self.offset
+            self._goal = goal
+            self._progress = 0.0
         self._progress += swing_times / SHIFT_TIME
         part = smooth_travel(self._progress)
         (x0, y0), (x1, y1) = self._start, self._goal
@@ -301,7 +320,8 @@ class BodyControl(Copyable):
 
     def request_later(self, pose: BodyPose) -> None:
         """Requests a body pose, to which the body moves once the temporary pose ends."""
-        self._requested, self.temporary = pose, True
+        self._requested = pose
+        self.temporary = True
 
     def take_temporarily(self, pose: BodyPose) -> None:
         """Moves to a pose until `end_temporary`; the requested pose is kept."""

@@ -22,7 +22,9 @@ MAX_TILT = math.radians(10.0)  # [rad] of roll and pitch together
 GAIN = 2.0  # [1/s] rate of the tilt per error
 RATE = 0.35  # [rad/s] maximum rate of the tilt
 ACCELERATION = 2.0  # [rad/s^2] maximum change of that rate
-FADE_RATE, FADE_ACCELERATION = 1.2, 10.0  # [rad/s, rad/s^2] of the return to zero: 10 deg in 0.3 s
+# [rad/s, rad/s^2] of the return to zero: 10 deg in 0.3 s
+FADE_RATE = 1.2
+FADE_ACCELERATION = 10.0
 TILT_GRID = math.radians(1.0)  # [rad] resolution of the tilt for which the region share is computed
 REGION_SHARE_RATE = 0.5  # [1/s] at which the region share may change; strides get shorter first
 MIN_REGION_SHARE = 0.6  # below which the tilt does not grow
@@ -79,7 +81,8 @@ class BodyLevelling(Copyable):
         self._move(rates, dt)
 
     def _move(self, rates: Tilt, dt: float) -> None:
-        self.tilt, self._rates = (self.tilt[0] + dt * rates[0], self.tilt[1] + dt * rates[1]), rates
+        self.tilt = (self.tilt[0] + dt * rates[0], self.tilt[1] + dt * rates[1])
+        self._rates = rates
 
     def _fade(self, dt: float) -> None:
         """Returns the tilt to zero for `dt` [s], with bounded rate and acceleration."""
@@ -90,13 +93,16 @@ class BodyLevelling(Copyable):
         self._move(_rates_towards(self._rates, wanted, FADE_ACCELERATION * dt), dt)
         slow = FADE_ACCELERATION * dt
         if max(map(abs, self.tilt)) < 1e-5 and max(map(abs, self._rates)) <= slow:
-            self.tilt, self._rates, self.region_share = LEVEL, LEVEL, REGION_SHARES[0]
+            self.tilt = LEVEL
+            self._rates = LEVEL
+            self.region_share = REGION_SHARES[0]
 
     def retreat(self, dt: float) -> None:
         """Reduces the tilt towards zero for `dt` [s]."""
         size = math.hypot(*self.tilt)
         share = max(0.0, 1.0 - RATE * dt / size) if size else 0.0
-        self.tilt, self._rates = (share * self.tilt[0], share * self.tilt[1]), LEVEL
+        self.tilt = (share * self.tilt[0], share * self.tilt[1])
+        self._rates = LEVEL
 
 
 def _tilted(pose: BodyPose, tilt: Tilt) -> BodyPose:

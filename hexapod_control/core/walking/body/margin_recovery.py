@@ -52,14 +52,16 @@ class RecoveryMeasures:
         if self.speed_share > SLOWEST_SHARE:
             share = max(SLOWEST_SHARE, self.speed_share - SLOWING_RATE * dt)
             return replace(self, speed_share=share, settled=0.0, lowest=math.inf)
-        x, y = self.shift[0] + SHIFT_SPEED * dt * inward[0], self.shift[1] + SHIFT_SPEED * dt * inward[1]
+        x = self.shift[0] + SHIFT_SPEED * dt * inward[0]
+        y = self.shift[1] + SHIFT_SPEED * dt * inward[1]
         size = math.hypot(x, y)
         factor = MAX_SHIFT / size if size > MAX_SHIFT else 1.0
         return replace(self, shift=(factor * x, factor * y), settled=0.0, lowest=math.inf)
 
     def _released(self, dt: float, margin: float, required_margin: float) -> RecoveryMeasures:
         """Returns the measures `dt` [s] later if the margin [m] is sufficient."""
-        settled, lowest = self.settled + dt, min(self.lowest, margin)
+        settled = self.settled + dt
+        lowest = min(self.lowest, margin)
         if settled < SETTLED_TIME_S or (self.speed_share >= 1.0 and self.shift == NO_SHIFT):
             return replace(self, settled=settled, lowest=lowest)
         if lowest < required_margin + RELEASE_MARGIN:

@@ -102,7 +102,8 @@ class PoseFeasibility:
         if not joints:
             return -math.inf
         center = center_of_mass_in_footprint(self._robot, joints, pose)
-        gaits, shares = tuple(self.capabilities.gaits.values()), split_region_share(share)
+        gaits = tuple(self.capabilities.gaits.values())
+        shares = split_region_share(share)
         if shares.displacement == 0.0:
             return stride_margin(gaits, stance, center, shares.radii)
         regions = tuple(self._moved_stance(stance, direction, shares.displacement) for direction in STRIDE_DIRECTIONS)
@@ -114,7 +115,8 @@ class PoseFeasibility:
 
     def within_regions(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> bool:
         """Returns True if all feet are planted inside of their regions, reduced to a region share."""
-        stance, shares = self.stance_at(pose), split_region_share(region_share)
+        stance = self.stance_at(pose)
+        shares = split_region_share(region_share)
         return all(
             foot.state.planted
             and foot.region.moved <= shares.displacement
@@ -132,7 +134,8 @@ class PoseFeasibility:
 
     def _outside_region(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> float:
         """Greatest distance [m] of a foot outside of the usable part of its region in a pose; 0 if all are inside."""
-        stance, shares = self.stance_at(pose), split_region_share(region_share)
+        stance = self.stance_at(pose)
+        shares = split_region_share(region_share)
         distances = [
             _beyond(leg, foot, stance, shares) for leg, foot in enumerate(feet) if not isinstance(foot.state, Guided)
         ]
@@ -140,12 +143,14 @@ class PoseFeasibility:
 
     def can_step_to_neutral(self, pose: BodyPose, feet: Sequence[Foot], region_share: float) -> bool:
         """Returns True if all feet are in their regions, or in reach on the path from there to neutral, in a pose."""
-        stance, shares = self.stance_at(pose), split_region_share(region_share)
+        stance = self.stance_at(pose)
+        shares = split_region_share(region_share)
         outside = [leg for leg, foot in enumerate(feet) if _beyond(leg, foot, stance, shares) > 0.0]
         if not outside:
             return True
         robot = self._robot
-        placement, lift = Placement(pose, robot.walk.height), robot.walk.lift_height
+        placement = Placement(pose, robot.walk.height)
+        lift = robot.walk.lift_height
         return all(
             reaches(robot.legs[leg], robot, point, lift, placement)
             for leg in outside
@@ -181,7 +186,8 @@ def _clamped(pose: BodyPose, fits: Callable[[BodyPose], bool]) -> BodyPose:
     if fits(pose):
         return pose
     level = pose.level  # in reach at all heights of the table
-    low, high = 0.0, 1.0
+    low = 0.0
+    high = 1.0
     while high - low > RESOLUTION:
         middle = (low + high) / 2
         if fits(level.towards(pose, middle)):

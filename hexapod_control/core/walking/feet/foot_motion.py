@@ -64,10 +64,12 @@ def advance_swing(
     before, timing = swing.progress, swing.timing
     begins = before == 0.0  # the tick of the lift-off
     remaining = (1.0 - progress) * swing_time  # [s]
-    lag, swing.lag = swing.lag, swing.lag + (1.0 - swing.travel_rate) * (progress - before)
+    lag = swing.lag
+    swing.lag = swing.lag + (1.0 - swing.travel_rate) * (progress - before)
     if begins:
         foot.region = strides.regions[leg]
-    disc, aimed = strides.disc(leg, foot.region), back.apply(*swing.aim)
+    disc = strides.disc(leg, foot.region)
+    aimed = back.apply(*swing.aim)
     if progress - lag < AIM_FROZEN * timing.travel_end or begins:
         x, y = moved_point(twist, 0.5 * swing.stance_time * swing_time, *disc.center)
     else:
@@ -82,15 +84,20 @@ def advance_swing(
     travelled, led = timing.travel_share(before - lag), timing.lead_share(before - lag)
     gain = (timing.travel_share(progress - swing.lag) - travelled) / (1.0 - travelled) if travelled < 1.0 else 1.0
     change = timing.lead_share(progress - swing.lag) - led
-    (a, b), (lead_x, lead_y) = ground_fixed, swing.lead
-    dx, dy = gain * (x - a + led * lead_x) + change * lead_x, gain * (y - b + led * lead_y) + change * lead_y
-    lift_progress, height = timing.lift_progress(progress), 0.0
+    a, b = ground_fixed
+    lead_x, lead_y = swing.lead
+    dx = gain * (x - a + led * lead_x) + change * lead_x
+    dy = gain * (y - b + led * lead_y) + change * lead_y
+    lift_progress = timing.lift_progress(progress)
+    height = 0.0
     if lift_progress < LANDED:
         height = lift(lift_progress, swing.lift)
         if swing.base:
             height += (1.0 - smooth_travel(lift_progress)) * swing.base
     foot.velocity = (dx / dt, dy / dt, (height - foot.z) / dt)
-    foot.x, foot.y, foot.z = ground_fixed[0] + dx, ground_fixed[1] + dy, height
+    foot.x = ground_fixed[0] + dx
+    foot.y = ground_fixed[1] + dy
+    foot.z = height
     if lift_progress < LANDED:
         swing.progress = progress
     else:
@@ -99,7 +106,8 @@ def advance_swing(
 
 def _lead(foot: Foot, tick: BodyTick) -> Point:
     """Returns by how much (x, y) [m] a foot passes its aim: ahead of the body's motion, by what its return lacks."""
-    vx, vy = tick.twist.vx - tick.twist.wz * foot.y, tick.twist.vy + tick.twist.wz * foot.x
+    vx = tick.twist.vx - tick.twist.wz * foot.y
+    vy = tick.twist.vy + tick.twist.wz * foot.x
     speed = math.hypot(vx, vy)
     if speed <= 0.0:
         return 0.0, 0.0
@@ -158,12 +166,14 @@ def advance_drop(foot: Foot, drop: Dropping, ground_fixed: Point, dt: float, bac
     slide = drop.duration / 3.0 * (start**3 - end**3)
     if drop.touched:
         slide = _back_to_contact(t, drop.duration) - _back_to_contact(1.0 - start, drop.duration)
-    foot.x, foot.y = ground_fixed[0] + slide * drop.vx, ground_fixed[1] + slide * drop.vy
+    foot.x = ground_fixed[0] + slide * drop.vx
+    foot.y = ground_fixed[1] + slide * drop.vy
     height = drop.end + end * end * ((1.0 + 2.0 * t) * drop.height + t * drop.duration * drop.vz)
     foot.velocity = (slide * drop.vx / dt, slide * drop.vy / dt, (height - foot.z) / dt)
     foot.z = height
     if t >= 1.0:
-        foot.z, foot.state = drop.end, STANCE
+        foot.z = drop.end
+        foot.state = STANCE
 
 
 AT_NEUTRAL = 0.001  # [m] distance from its neutral foothold up to which a foot of a robot at rest does not step
@@ -226,7 +236,8 @@ class FootMotion(Copyable):
         """Advances all feet by one tick of the body's motion; times in [s]."""
         tick = BodyTick(dt, twist, swing_time, exp(twist, -dt), self.slack)
         lifted = self._lift_offs(dt, swing_time) if self.running else {}
-        back, terrain = tick.back, self.terrain
+        back = tick.back
+        terrain = self.terrain
         cosine, sine = math.cos(back.yaw), math.sin(back.yaw)
         for leg, foot in enumerate(self.feet):
             ground_fixed = back.x + cosine * foot.x - sine * foot.y, back.y + sine * foot.x + cosine * foot.y

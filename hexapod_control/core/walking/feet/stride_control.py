@@ -101,7 +101,8 @@ class StrideControl(Copyable):
         max_steps = self._max_steps(regions, distances)
         for leg, (now, goal, distance) in enumerate(zip(regions, self._goal, distances, strict=True)):
             x, y = neutral.footholds[leg]
-            speed, goal_speed = twist.speed_at(x, y), demand.twist.speed_at(x, y)
+            speed = twist.speed_at(x, y)
+            goal_speed = demand.twist.speed_at(x, y)
             stride, goal_stride = stance_time * speed, stance_time * goal_speed
             usual = MAX_SWING_PER_RADIUS * neutral.radii[leg]
             longest = max(MAX_SWING_PER_STRIDE * goal_stride, usual)
@@ -153,20 +154,27 @@ MIN_FOOT_SPEED = 1e-12  # [m/s] relative to the body; a slower foot counts as no
 def time_inside(x: float, y: float, twist: Twist, center: Point, radius: float) -> float:
     """Returns the time [s] for which a planted foot at (x, y) stays within `radius` [m] of `center` at this twist."""
     vx, vy, wz = twist
-    fx, fy = wz * y - vx, -wz * x - vy  # not by Twist.velocity_at: its call would slow down every tick
+    # not by Twist.velocity_at: its call would slow down every tick
+    fx = wz * y - vx
+    fy = -wz * x - vy
     speed = math.hypot(fx, fy)
     if speed < MIN_FOOT_SPEED:
         return math.inf
     if abs(wz) * radius < 1e-6 * speed:  # straight, within rounding
-        ex, ey = x - center[0], y - center[1]
-        along, square = (ex * fx + ey * fy) / speed, ex * ex + ey * ey - radius * radius
+        ex = x - center[0]
+        ey = y - center[1]
+        along = (ex * fx + ey * fy) / speed
+        square = ex * ex + ey * ey - radius * radius
         root = along * along - square
         return max(0.0, (math.sqrt(root) - along) / speed) if root > 0.0 else 0.0
     # In the body frame the foot moves on a circle about the center of rotation. It is inside the region as long as its
     # angle from the direction of the region's center is smaller than that of the intersection of both circles.
-    pivot_x, pivot_y = -vy / wz, vx / wz
-    px, py = x - pivot_x, y - pivot_y
-    cx, cy = center[0] - pivot_x, center[1] - pivot_y
+    pivot_x = -vy / wz
+    pivot_y = vx / wz
+    px = x - pivot_x
+    py = y - pivot_y
+    cx = center[0] - pivot_x
+    cy = center[1] - pivot_y
     product = 2.0 * math.hypot(px, py) * math.hypot(cx, cy)
     cosine = (px * px + py * py + cx * cx + cy * cy - radius * radius) / product if product > 0.0 else -1.0
     if cosine <= -1.0:
@@ -204,7 +212,8 @@ def allowed_share(
             inside_following = time_inside(foot.x, foot.y, twist, following.center, share * following.radius)
             outside = outside and math.dist((foot.x, foot.y), following.center) > following.radius
             if inside_following > inside:
-                disc, inside = following, inside_following
+                disc = following
+                inside = inside_following
         if inside == math.inf:
             continue
         until_lift_off = math.inf if clock is None else clock.stance_time(leg, 0.0) * swing_time

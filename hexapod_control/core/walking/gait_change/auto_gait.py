@@ -40,12 +40,15 @@ class AutoGait(Copyable):
         """Chooses the gait for a twist at a body height [m] and a region share, `dt` [s] after the last call."""
         if goal.is_zero:
             return
-        gaits, conditions = self.selection.gaits, (goal, height, region_share)
+        gaits = self.selection.gaits
+        conditions = (goal, height, region_share)
         if conditions != self._conditions:
             full = self._most_stable(goal.scaled(1.0 / FULL_SHARE), height, region_share)
             slow = self._most_stable(goal.scaled(1.0 / MORE_STABLE_SHARE), height, region_share)
-            self._conditions, self._indices = conditions, (full, slow)
-        present, (full, slow) = gaits.index(self.gait), self._indices
+            self._conditions = conditions
+            self._indices = (full, slow)
+        present = gaits.index(self.gait)
+        full, slow = self._indices
         self._slow_for = self._slow_for + dt if slow < present else 0.0
         if full > present or not walking:
             self.gait = gaits[full]

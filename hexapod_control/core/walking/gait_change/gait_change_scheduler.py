@@ -71,7 +71,8 @@ class GaitChangeScheduler(Copyable):
         self._auto = AutoGait(capabilities.envelope, GaitSelection.of(gait), gait)
         self.wanted = None
         self._on_detour = False
-        self._waited = self._until_retry = 0.0
+        self._waited = 0.0
+        self._until_retry = 0.0
 
     @property
     def selection(self) -> GaitSelection:
@@ -99,7 +100,10 @@ class GaitChangeScheduler(Copyable):
             self._request(self._auto.gait, motion)
 
     def _request(self, gait: Gait, motion: FootMotion) -> None:
-        self._requested, self._on_detour, self._waited, self._until_retry = gait, False, 0.0, 0.0
+        self._requested = gait
+        self._on_detour = False
+        self._waited = 0.0
+        self._until_retry = 0.0
         clock = motion.clock
         self.wanted = None if gait is clock.gait and clock.change is None else gait
 
@@ -114,7 +118,8 @@ class GaitChangeScheduler(Copyable):
 
     def step(self, dt: float, motion: FootMotion, now: WalkConditions) -> None:
         """Plans the change if possible, in a tick of `dt` [s], and passes it to the gait clock; immediately at rest."""
-        gait, clock = self.wanted, motion.clock
+        gait = self.wanted
+        clock = motion.clock
         if not motion.running:
             for first in self.next_gaits(motion)[:1]:
                 self.wanted = None
@@ -145,7 +150,8 @@ class GaitChangeScheduler(Copyable):
         best = min(plans, key=lambda plan: plan[1], default=None)
         if best is None or best[1] > MAX_VIOLATION:
             return False
-        self._on_detour, self._waited = True, 0.0
+        self._on_detour = True
+        self._waited = 0.0
         motion.clock.change = best[0]
         return True
 

@@ -67,7 +67,8 @@ def transition_legs(
     steady = (PEAK_TRAVEL_SPEED * longest - 1.0) * max(strides)
     legs = []
     for leg, (foot, stride) in enumerate(zip(motion.feet, strides, strict=True)):
-        neutral, radius = stance.footholds[leg], radii_share * stance.radii[leg]
+        neutral = stance.footholds[leg]
+        radius = radii_share * stance.radii[leg]
         x, y = foot.x, foot.y
         if isinstance(foot.state, Swing):
             landing = exp(twist, 0.5 * foot.state.stance_time * swing_time).apply(*neutral)
@@ -99,7 +100,8 @@ def joint_speed_ratios(
     vx, vy = twist.velocity_at(x, y)
     speed = math.hypot(vx, vy)
     stride_travel = speed * swing_time
-    behind, ahead = ends[:, None, None], ends[None, :, None]
+    behind = ends[:, None, None]
+    ahead = ends[None, :, None]
     reach = travel_and_lift(PROGRESS)[0] * (behind + ahead + stride_travel) - PROGRESS * stride_travel - behind
     heading = complex(vx, vy) / speed if speed > 0.0 else 1.0 + 0.0j
     path = np.asarray(complex(x, y) + heading * reach)

@@ -65,7 +65,8 @@ def advance_along_path(guided: Guided, dt: float, at: Vector, reachable: Callabl
             break
         guided.path = guided.path[1:]
     if distance <= ARRIVAL_DISTANCE and math.hypot(*guided.velocity) <= GUIDED_ACCELERATION * dt:
-        guided.velocity, guided.phase = ZERO_VELOCITY, GuidedPhase.ARRIVED
+        guided.velocity = ZERO_VELOCITY
+        guided.phase = GuidedPhase.ARRIVED
         return guided.path[0]
     # The highest speed from which the foot can brake, tick by tick, to rest at the point
     braking = BRAKING_SHARE * GUIDED_ACCELERATION
@@ -227,7 +228,8 @@ def start_guiding(
     """
     if not _near(robot.legs[leg], goal):
         return f"{robot.legs[leg].name}: ({goal.x:.3g}, {goal.y:.3g}, {goal.z:.3g}) m is far out of reach; send metres"
-    foot, state = feet[leg], feet[leg].state
+    foot = feet[leg]
+    state = feet[leg].state
     lifted = isinstance(state, Guided) and not state.planted
     velocity = state.velocity if isinstance(state, Guided) and lifted else ZERO_VELOCITY
     start = stopping_point(foot.at, velocity)
@@ -254,7 +256,8 @@ def _path_refusal(
     joints: Sequence[LegJoints],
 ) -> str:
     """Returns why a foot cannot pass all these points [m]; empty if it can."""
-    radius, name = robot.foot_radius, robot.legs[leg].name
+    radius = robot.foot_radius
+    name = robot.legs[leg].name
     angles = [
         ball_center_and_joints(other, (foot.x, foot.y), foot.z, placement, radius, previous)[1][0]
         for other, foot, previous in zip(robot.legs, feet, joints, strict=True)
@@ -276,7 +279,8 @@ def hold_lifted_feet(feet: Sequence[Foot], lifted: Mapping[int, float]) -> None:
     """Holds lifted feet at their heights [m] above the ground (by leg), as if they had been guided there."""
     for leg, height in lifted.items():
         foot = feet[leg]
-        foot.z, foot.state = height, Guided(((foot.x, foot.y, height),), phase=GuidedPhase.MOVING)
+        foot.z = height
+        foot.state = Guided(((foot.x, foot.y, height),), phase=GuidedPhase.MOVING)
 
 
 def separate(
@@ -347,7 +351,8 @@ def advance_guided_feet(robot: Robot, feet: Sequence[Foot], placements: Sequence
         foot.x, foot.y, foot.z = advance_along_path(guided, dt, foot.at, reachable)
         foot.velocity = guided.velocity
         if guided.lands and len(guided.path) == 1 and foot.z <= 0.0:
-            foot.z, foot.state = 0.0, STANCE
+            foot.z = 0.0
+            foot.state = STANCE
 
 
 def lift_off(robot: Robot, feet: Sequence[Foot], pose: BodyPose, joints: Sequence[LegJoints]) -> None:

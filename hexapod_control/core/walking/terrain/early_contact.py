@@ -34,7 +34,9 @@ class FootContact(Copyable):
 
 CLIMB_SPEED = 0.2  # [m/s] at which a foot rises along an edge
 CLIMB_HEIGHT = 0.03  # [m] maximum rise above its lift height
-CLIMB_ACCELERATION, CLIMB_DECELERATION = 6.0, 3.0  # [m/s^2] while the foot touches the edge, and afterwards
+# [m/s^2] while the foot touches the edge, and afterwards
+CLIMB_ACCELERATION = 6.0
+CLIMB_DECELERATION = 3.0
 CONTACT_DECELERATION = 10.0  # [m/s^2] of a foot that has made contact
 SHORTEST_STOP_S = 0.02
 STOP_DECELERATION = 4.0  # initial speed over duration: deceleration at the start, the second derivative of t (1 - t)^2
@@ -64,7 +66,8 @@ def raise_over_edge(foot: Foot, contact: FootContact, touches: bool, lift_height
     """Raises a swing over an edge that its foot touches on the way up; `lift_height` [m] is the nominal one."""
     swing = foot.state
     if not isinstance(swing, Swing):
-        contact.left_ground, contact.climbing = False, 0.0
+        contact.left_ground = False
+        contact.climbing = 0.0
         return
     contact.left_ground = contact.left_ground or not touches
     at_edge = touches and contact.left_ground and _rises(foot, swing) and swing.lift < lift_height + CLIMB_HEIGHT

@@ -31,8 +31,10 @@ class HeightReach(NamedTuple):
 
     def includes(self, leg: int, foot: Foot, height: float) -> bool:
         """Returns True if a foot can be at a height [m]; a planted foot at the other end of its stance, too."""
-        robot, (x, y) = self.robot, self.strides.disc(leg, foot.region).center
-        here, there = (foot.x, foot.y), (2.0 * x - foot.x, 2.0 * y - foot.y)
+        robot = self.robot
+        x, y = self.strides.disc(leg, foot.region).center
+        here = (foot.x, foot.y)
+        there = (2.0 * x - foot.x, 2.0 * y - foot.y)
         lift = height - robot.walk.preload
         _, (_, reason, _) = ball_center_and_joints(
             robot.legs[leg], here, lift, self.placement, robot.foot_radius, self.joints[leg]
@@ -53,13 +55,15 @@ BISECTIONS = 8  # steps of the search for the greatest height in reach
 
 def start_search(foot: Foot, contact: FootContact) -> None:
     """Plants a swinging foot that is above its aim and slow enough; from then on it searches the ground."""
-    swing, speed = foot.state, -foot.velocity[2]
+    swing = foot.state
+    speed = -foot.velocity[2]
     if not isinstance(swing, Swing) or not swing.timing.searches_ground:
         return
     if swing.progress - swing.lag < swing.timing.travel_end or speed > SEARCH_SPEED:
         return
     foot.state = STANCE
-    contact.sinking, contact.search_begun = max(speed, 0.0), True
+    contact.sinking = max(speed, 0.0)
+    contact.search_begun = True
 
 
 def search_ground(
@@ -79,7 +83,8 @@ def search_ground(
     `leaving` is true for a foot that is due to lift off soon; `roughness` (0 to 1) shortens the delay; `depth` [m] is
     the limit below the plane.
     """
-    planted, speed = foot.state.planted, contact.sinking
+    planted = foot.state.planted
+    speed = contact.sinking
     contact.without_contact = contact.without_contact + dt if planted and not touches else 0.0
     if not planted:
         contact.sinking = 0.0
@@ -109,7 +114,8 @@ def keep_in_reach(leg: int, foot: Foot, contact: FootContact, dt: float, reach: 
         if not reach.includes(leg, foot, foot.z + REACH_MARGIN + speed * speed / (2.0 * RISE_BRAKING)):
             speed = min(speed, max(before - RISE_BRAKING * dt, 0.0))
         speed = min(speed, max(before, 0.0) + CONTACT_DECELERATION * dt)
-        foot.z, foot.velocity = start + speed * dt, (vx, vy, speed)
+        foot.z = start + speed * dt
+        foot.velocity = (vx, vy, speed)
     contact.rising = speed
     if not reach.includes(leg, foot, foot.z + REACH_MARGIN):
         foot.z = _greatest_height(leg, foot, reach)
@@ -119,7 +125,8 @@ def keep_in_reach(leg: int, foot: Foot, contact: FootContact, dt: float, reach: 
 
 def _greatest_height(leg: int, foot: Foot, reach: HeightReach) -> float:
     """Returns the greatest height [m] in reach of a foot in the air."""
-    low, high = 0.0, foot.z
+    low = 0.0
+    high = foot.z
     for _ in range(BISECTIONS):
         middle = (low + high) / 2.0
         low, high = (middle, high) if reach.includes(leg, foot, middle + REACH_MARGIN) else (low, middle)

@@ -37,8 +37,12 @@ from hexapod_control.core.workspace.twist_limits import change_towards
 
 HEIGHT_TIME_CONSTANT_S = 0.3  # with which the plane follows the mean height of the feet ...
 TILT_TIME_CONSTANT_S = 2.0  # ... and their tilt
-HEIGHT_RATE, TILT_RATE = 0.1, 0.15  # [m/s, rad/s] maxima
-HEIGHT_ACCELERATION, TILT_ACCELERATION = 0.5, 2.0  # [m/s^2, rad/s^2] maxima
+# [m/s, rad/s] maxima
+HEIGHT_RATE = 0.1
+TILT_RATE = 0.15
+# [m/s^2, rad/s^2] maxima
+HEIGHT_ACCELERATION = 0.5
+TILT_ACCELERATION = 2.0
 
 
 @dataclass
@@ -61,7 +65,8 @@ class SupportPlane(Copyable):
             if isinstance(foot.state, Swing):
                 foot.state.base += rise
                 continue
-            foot.x, foot.y = foot.x - along * dt * foot.z, foot.y - across * dt * foot.z
+            foot.x = foot.x - along * dt * foot.z
+            foot.y = foot.y - across * dt * foot.z
             foot.z += rise
             if isinstance(foot.state, Dropping):
                 foot.state.end += rise
@@ -81,7 +86,8 @@ class LiftOffDelay(Copyable):
 
     def clear(self) -> None:
         """Ends the delay."""
-        self.waiting, self.waited = False, 0.0
+        self.waiting = False
+        self.waited = 0.0
 
     def update(
         self,
@@ -127,7 +133,9 @@ SWING_STRETCH = 4.0 / 3.0  # factor on the swing time on rough ground, which lea
 STEEP = SwingTiming(travel_start=0.1, travel_end=0.75, top=0.45, descent_end=0.95)
 ROUGH_HEIGHT = 0.01  # [m] distance of a touch-down from the plane that gives a roughness of 1
 SMOOTHING = 0.1  # by which a touch-down on the plane reduces the roughness
-LIFT_FROM_ABOVE, LIFT_FROM_BELOW = 0.5, 0.25  # share of the height at lift-off by which the lift changes
+# share of the height at lift-off by which the lift changes
+LIFT_FROM_ABOVE = 0.5
+LIFT_FROM_BELOW = 0.25
 MAX_OFFSET_SHARE = 0.4  # of the walk height: maximum distance of planted feet from the plane
 RETREAT_S = 1.0  # time constant with which feet return to the plane if they are out of reach
 SEARCH_END = 0.2  # [swing times] before its lift-off, from which a foot no longer searches the ground

@@ -42,8 +42,12 @@ from hexapod_control.core.workspace.swing_limits import (
 )
 
 SEARCHED_HEADINGS = 16  # of the foot, over half a turn
-RADIAL_STEPS, ANGULAR_STEPS = 22, 17  # of the grid of centers
-MIN_DISTANCE_SHARE, MAX_DISTANCE_SHARE = 0.3, 0.95  # of the length of the leg, of a center from the hip
+# of the grid of centers
+RADIAL_STEPS = 22
+ANGULAR_STEPS = 17
+# of the length of the leg, of a center from the hip
+MIN_DISTANCE_SHARE = 0.3
+MAX_DISTANCE_SHARE = 0.95
 MIN_SPEED_SHARE = 0.7  # of the best speed at a heading: centers that are slower at all headings are left out
 ON_AXIS = 1e-6  # of the length of the leg: distance from the straight leg up to which a center is on it
 MAX_ANGLE = math.radians(80.0)  # of the coxa at a center
@@ -94,7 +98,8 @@ def _grid_choices(setting: _Setting) -> StrideChoices:
     """The candidates on a grid over the workspace; legs of the same geometry share them."""
     leg = setting.leg
     length = leg.length
-    lowest, highest = max(leg.coxa_joint.lower, -MAX_ANGLE), min(leg.coxa_joint.upper, MAX_ANGLE)
+    lowest = max(leg.coxa_joint.lower, -MAX_ANGLE)
+    highest = min(leg.coxa_joint.upper, MAX_ANGLE)
     radial = length * np.linspace(MIN_DISTANCE_SHARE, MAX_DISTANCE_SHARE, RADIAL_STEPS)
     symmetric = leg.femur_lateral == 0.0 and lowest == -highest
     angles = np.linspace(0.0 if symmetric else lowest, highest, ANGULAR_STEPS)
@@ -200,7 +205,8 @@ def sag(robot: Robot, leg: Leg, load: float, points: ComplexArray) -> Array:
     """
     contacts = (points.real, points.imag, np.zeros(points.shape))
     _, femur, tibia = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts).joints
-    knee, foot = leg.femur.length * np.exp(1j * femur), leg.tibia.length * np.exp(1j * (femur + tibia))
+    knee = leg.femur.length * np.exp(1j * femur)
+    foot = leg.tibia.length * np.exp(1j * (femur + tibia))
     arms = ((knee + foot, leg.joints[1].stiffness), (foot, leg.joints[2].stiffness))
     zz = sum(arm.real**2 / stiffness for arm, stiffness in arms)
     rr = sum(arm.imag**2 / stiffness for arm, stiffness in arms)
@@ -268,7 +274,8 @@ class Travel(NamedTuple):
 
 def leg_centers(robot: Robot, row: int, gait: Gait) -> LegCenters:
     """The candidate centers of one leg (row) in a gait: those at which it is stiff and clear of the body."""
-    leg, stance = robot.legs[row], gait.stance_time
+    leg = robot.legs[row]
+    stance = gait.stance_time
     choices = stride_choices(robot, leg, stance)
     centers = complex(*leg.hip[:2]) + cmath.rect(1.0, leg.hip_yaw) * choices.centers
     # Headings of the body in the hip frame, as places in the tables of the choices

@@ -103,7 +103,8 @@ class MovingMass(NamedTuple):
     @classmethod
     def of(cls, robot: Robot) -> MovingMass:
         """The center of mass of a robot. Raises ValueError if its neutral stance is out of reach."""
-        center, shares = complex(*neutral_center(robot)), []
+        center = complex(*neutral_center(robot))
+        shares = []
         joints = joints_in_pose(robot, robot.footholds, NEUTRAL) or ()
         for leg, (_, femur, tibia) in zip(robot.legs, joints, strict=True):
             _, along, _, _, of_femur, of_tibia = leg.moments
@@ -158,7 +159,8 @@ class SteadyCycle:
         `stride_travel`, a number or (N, 1), is speed times swing time. From above, femur and tibia are a line from the
         femur axis to the foot. That needs no joint angles; the gap may be smaller than that of `limits`.
         """
-        legs, neighbours = self.robot.legs, LegNeighbours.of(self.robot)
+        legs = self.robot.legs
+        neighbours = LegNeighbours.of(self.robot)
         feet, _ = self.feet((np.arange(PHASES)[:, None] + 0.5) / PHASES, np.asarray(stride_travel), centers)
         feet = np.broadcast_to(feet, (PHASES, len(centers), len(legs)))
         hips = np.array([complex(*leg.hip[:2]) for leg in legs])
@@ -180,7 +182,9 @@ class SteadyCycle:
             contacts = feet[:, row].real, feet[:, row].imag, heights[:, row]
             joints = joints_at_contacts(leg, self.robot.foot_radius, self.robot.walk.height, contacts).joints
             columns.append(list(zip(*(angle.tolist() for angle in joints), strict=True)))
-        neighbours, margin, gap = LegNeighbours.of(self.robot), math.inf, max_gap
+        neighbours = LegNeighbours.of(self.robot)
+        margin = math.inf
+        gap = max_gap
         for phase, pose, points in zip(phases.tolist(), zip(*columns, strict=True), feet, strict=True):
             swing = self.gait.legs_in_swing(phase)
             standing = [(p.real, p.imag) for leg, p in enumerate(points.tolist()) if leg not in swing]

@@ -60,7 +60,9 @@ LEAST_MARGIN = MarginBound(0.021, 0.105)  # ... or this one, if the robot is the
 MIN_GAIN = 1.02  # ... and the frequency ratio is not too high
 SPREADS = tuple(sorted(product((1.0, 1.3, 1.7), (1.0, 1.15, 1.3, 1.7), (1.0, 1.15, 1.3)), key=math.prod))
 """Factors on the neutral footholds, for a greater margin: along the travel, across it, and across for middle legs."""
-SPEED_STEPS, SPEED_RESOLUTION = 9, 1.003  # of the bisection for the speed; it ends at a smaller factor between bounds
+# of the bisection for the speed; it ends at a smaller factor between bounds
+SPEED_STEPS = 9
+SPEED_RESOLUTION = 1.003
 MAX_FREQUENCY_RATIO = 0.485  # above it the feet slip ...
 SLOWER = {0.985: 0.54, **dict.fromkeys((0.97, 0.95, 0.925, 0.9), MAX_FREQUENCY_RATIO)}
 """... so these shares of the speed that the legs alone allow are tried, each with a bound of the frequency ratio."""
@@ -104,9 +106,12 @@ class TopSpeedSearch:
     """Searches the highest speed of one robot in one gait."""
 
     def __init__(self, robot: Robot, gait: Gait, legs: Sequence[LegCenters]) -> None:
-        self._robot, self._gait, self._legs = robot, gait, legs
+        self._robot = robot
+        self._gait = gait
+        self._legs = legs
         self._mass = MovingMass.of(robot)
-        self._usual_margin, self._least_margin = USUAL_MARGIN.of(robot), LEAST_MARGIN.of(robot)
+        self._usual_margin = USUAL_MARGIN.of(robot)
+        self._least_margin = LEAST_MARGIN.of(robot)
         self._gap = min_gap(robot, gait)
 
     def tops(self, travels: Sequence[Travel]) -> list[TopSpeed]:
@@ -123,13 +128,12 @@ class TopSpeedSearch:
     def top(self, travel: Travel) -> TopSpeed:
         """The highest speed in a direction of travel, with any swing time, or less for a lower frequency ratio."""
         reach = TravelReach.of(travel, self._legs)
-        best, margin = (
-            self._fastest(reach, self._usual_margin, self._neutral_top(travel), SPEED_RESOLUTION),
-            self._usual_margin,
-        )
+        best = self._fastest(reach, self._usual_margin, self._neutral_top(travel), SPEED_RESOLUTION)
+        margin = self._usual_margin
         faster = self._fastest(reach, self._least_margin, best, MIN_GAIN)
         if best.speed < faster.speed and faster.frequency_ratio <= max(best.frequency_ratio, MAX_FREQUENCY_RATIO):
-            best, margin = faster, self._least_margin
+            best = faster
+            margin = self._least_margin
         if travel.heading == TURNING or best.frequency_ratio <= MAX_FREQUENCY_RATIO:
             return best
         for share, max_ratio in SLOWER.items():
@@ -146,7 +150,8 @@ class TopSpeedSearch:
         """The fastest walk with a static margin [m]; the best one so far, unless it is faster by the factor `gain`."""
         wanted = gain * best.speed
         for k in np.argsort(-reach.bounds, kind="stable").tolist():
-            low, high = best.speed, float(reach.bounds[k])
+            low = best.speed
+            high = float(reach.bounds[k])
             for step in range(SPEED_STEPS):
                 lowest = max(wanted, low * SPEED_RESOLUTION)
                 if high <= lowest:
@@ -155,7 +160,8 @@ class TopSpeedSearch:
                 speed = (lowest, high, 0.5 * (low + high))[min(step, 2)]
                 top = self._stable(reach, speed, k, margin)
                 if top is not None:
-                    low, best = speed, top
+                    low = speed
+                    best = top
                 elif step == 0:
                     break
                 else:
@@ -235,7 +241,10 @@ def axis_of(heading: int) -> int | None:
 
 
 STRIDE_RESERVE = 1.03  # factor on the stride length that a region must have room for
-SHORTFALL_COST, DISTANCE_COST, MOTION_COST = 1000.0, 0.05, 0.05  # per squared share of speed, or of the leg's length
+# per squared share of speed, or of the leg's length
+SHORTFALL_COST = 1000.0
+DISTANCE_COST = 0.05
+MOTION_COST = 0.05
 AXIS_COST = 1e4  # DISTANCE_COST at the body axes, so that the curve passes through the fastest centers there
 AXIS_MOTION_FACTOR = 1000.0  # on MOTION_COST at the body axes: small deviations of a command hardly move centers
 LAPS = 3  # of the dynamic programming over all headings; in the middle one the curve is closed
@@ -276,7 +285,8 @@ def _curve(leg: LegCenters, row: int, tops: Sequence[TopSpeed]) -> list[int]:
         for k, top in enumerate(tops[:SEARCHED_HEADINGS])
     ]
     apart = (np.abs(leg.centers[:, None] - leg.centers) / leg.length) ** 2
-    total, predecessors = costs[0], []
+    total = costs[0]
+    predecessors = []
     for step in range(1, LAPS * SEARCHED_HEADINGS):
         k = step % SEARCHED_HEADINGS
         extended = total[:, None] + MOTION_COST * _motion_factor(k) * apart  # by last center, and the next one
@@ -333,19 +343,23 @@ def _separated(
             offsets[:, k] *= RETRY_FACTOR
             radii[:, k] = RETRY_FACTOR * radii[:, k] + (1.0 - RETRY_FACTOR) * neutral
         else:
-            offsets[:, k], radii[:, k] = 0.0, neutral
+            offsets[:, k] = 0.0
+            radii[:, k] = neutral
     return tuple(_strides(*columns) for columns in zip(offsets, radii, strict=True))
 
 
 def _strides(offsets: Array, radii: Array) -> LegStrides:
     """The strides at all headings: between two searched headings their mean, or the first one if they are far apart."""
-    all_offsets, all_radii = [], []
+    all_offsets = []
+    all_radii = []
     for k in range(SEARCHED_HEADINGS):
-        here, there = offsets[k], offsets[(k + 1) % SEARCHED_HEADINGS]
+        here = offsets[k]
+        there = offsets[(k + 1) % SEARCHED_HEADINGS]
         between = 0.5 * (here + there) if abs(there[1] - here[1]) < FAR_RAD else here
         all_offsets += [PolarOffset(*here.tolist()), PolarOffset(*between.tolist())]
         all_radii += [float(radii[k]), float(min(radii[k], radii[(k + 1) % SEARCHED_HEADINGS]))]
-    turning_offset, turning_radius = PolarOffset(*offsets[TURNING].tolist()), float(radii[TURNING])
+    turning_offset = PolarOffset(*offsets[TURNING].tolist())
+    turning_radius = float(radii[TURNING])
     return LegStrides((*all_offsets, turning_offset), (*all_radii, turning_radius))
 
 

@@ -55,7 +55,8 @@ class PolarOffset(NamedTuple):
 
     def displacement(self, hip: Point, point: Point) -> Point:
         """Displacement (x, y) [m] of a point (x, y) [m] by this offset about a hip (x, y) [m]."""
-        x, y = point[0] - hip[0], point[1] - hip[1]
+        x = point[0] - hip[0]
+        y = point[1] - hip[1]
         distance = math.hypot(x, y)
         c, s = math.cos(self.angle), math.sin(self.angle)
         factor = 1.0 + self.outward / distance if distance > 0.0 else 1.0
@@ -140,8 +141,10 @@ class Disc(NamedTuple):
 
     def clamped(self, x: float, y: float, share: float) -> Point:
         """The point of this disc with a share of its radius that is nearest to a point (x, y) [m]."""
-        (cx, cy), radius = self.center, share * self.radius
-        dx, dy = x - cx, y - cy
+        cx, cy = self.center
+        radius = share * self.radius
+        dx = x - cx
+        dy = y - cy
         distance = math.hypot(dx, dy)
         if distance <= radius:
             return x, y
@@ -161,7 +164,8 @@ class Strides(NamedTuple):
         neutral, _, share = self
         if region is NEUTRAL_REGION:
             return Disc(neutral.footholds[leg], share * neutral.radii[leg])
-        (x, y), (_, scale, _, (dx, dy)) = neutral.footholds[leg], region
+        x, y = neutral.footholds[leg]
+        _, scale, _, (dx, dy) = region
         return Disc((x + dx, y + dy), share * scale * neutral.radii[leg])
 
     @property
@@ -187,7 +191,8 @@ class StrideTable:
     def __init__(self, robot: Robot, stances: StanceRegionTable, gait: Gait, legs: Sequence[LegStrides]) -> None:
         """Tabulates the regions for a gait over all heights; `legs` are the strides at the nominal height."""
         self.gait = gait
-        self._robot, self._stances = robot, stances
+        self._robot = robot
+        self._stances = stances
         self._offsets = tuple(leg.offsets for leg in legs)
         self._hips = tuple(leg.hip[:2] for leg in robot.legs)
         fitted = [_at_height(robot, row, legs) for row in stances.rows] if legs else []
@@ -225,7 +230,8 @@ class StrideTable:
                 upper = float(round(upper))
             x, y = stance.footholds[leg]
             bend = abs(bend_of_path(twist, x, y, speed))
-            lower, upper = (1.0 - bend) * (1.0 - upper), (1.0 - bend) * upper
+            lower = (1.0 - bend) * (1.0 - upper)
+            upper = (1.0 - bend) * upper
             share = moved if speed >= slow else moved * speed / slow
             below, above = self._scales[low][leg], self._scales[high][leg]
             weights = ((lower, a), (upper, b), (bend, HEADINGS))
@@ -240,7 +246,8 @@ class StrideTable:
 
     def at_row(self, row: int, moved: float) -> list[StridesByMotion]:
         """The strides of all legs at a row (height) of the table, with a share `moved` (0 to 1) of the displacement."""
-        stance, strides = self._stances.rows[row], []
+        stance = self._stances.rows[row]
+        strides = []
         shape = len(BENDS), HEADINGS
         if not self._offsets:
             return [
@@ -270,7 +277,8 @@ class StrideTable:
             return False
         if share <= 1.0 or not self._offsets:
             return True
-        placement, stance = Placement(pose, height), self._stances.at(height + pose.z)
+        placement = Placement(pose, height)
+        stance = self._stances.at(height + pose.z)
         outlines = self._extremes(stance, share - 1.0, lift)
         return all(
             self._reaches(leg, stance, points, part, placement)
@@ -283,7 +291,8 @@ class StrideTable:
         All regions are in reach there, but the tables check that in other directions than those of the outlines.
         """
         height, lift = self._robot.walk.height, self._robot.walk.lift_height
-        placement, stance = Placement(NEUTRAL, height), self._stances.at(height)
+        placement = Placement(NEUTRAL, height)
+        stance = self._stances.at(height)
         if not self._offsets:
             return [1.0] * len(self._robot.legs)
         return [
@@ -316,18 +325,17 @@ class StrideTable:
         low, part = self._stances.between(stance.height)
         row = low if part < 0.5 else low + 1
         for leg, radius in enumerate(stance.radii):
-            length, foothold, (c, s) = (
-                moved * self._offset_shares[row],
-                stance.footholds[leg],
-                self._robot.legs[leg].hip_direction,
-            )
+            length = moved * self._offset_shares[row]
+            foothold = stance.footholds[leg]
+            c, s = self._robot.legs[leg].hip_direction
             regions = [(0.0, 0.0, radius)] + [
                 (*offset.scaled(length).displacement(self._hips[leg], foothold), radius * (1.0 + moved * (scale - 1.0)))
                 for offset, scale in zip(self._offsets[leg], self._scales[row][leg], strict=True)
             ]
             points = []
             for (dx, dy), shares in zip(DIRECTIONS, self._flight[leg], strict=True):
-                ux, uy = c * dx - s * dy, s * dx + c * dy
+                ux = c * dx - s * dy
+                uy = s * dx + c * dy
                 reach = [x * ux + y * uy + max(f, min_share) * r for (x, y, r), f in zip(regions, shares, strict=True)]
                 x, y, r = regions[k := reach.index(max(reach))]
                 far = max(shares[k], min_share) * r
@@ -387,7 +395,8 @@ def _regions(
     # Reach is checked along the motion, where the feet go, and in DIRECTIONS.
     along = _along(leg, foothold)[:, None]
     around = np.concatenate((along, -along, np.tile([complex(*d) for d in DIRECTIONS], (len(offsets), 1))), axis=1)
-    step, flight = StepGeometry.of(robot, height), flight_shares(around, along)
+    step = StepGeometry.of(robot, height)
+    flight = flight_shares(around, along)
     return RegionReach(seen, step, moved_points(complex(*seen.foothold), outward, angle), around, flight)
 
 
@@ -434,7 +443,8 @@ def _keeps_apart(robot: Robot, gait: Gait, strides: Sequence[LegStrides], lead: 
         def centers(shares: Array, outward: Array = outward, angle: Array = angle) -> Points:
             return hips + moved_points(arms, shares * outward, shares * angle)
 
-        first, second = centers(ahead), centers(ahead - lead)
+        first = centers(ahead)
+        second = centers(ahead - lead)
         mixed = np.concatenate((np.where(every_second, first, second), np.where(every_second, second, first)))
         # Between neutral and moved regions radii are interpolated, and the smallest region limits the stride.
         radius = (neutral + ahead * (radii - neutral)).min(axis=1, keepdims=True)

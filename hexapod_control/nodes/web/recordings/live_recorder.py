@@ -107,7 +107,8 @@ class LiveRecorder:
         """Reports bags that are complete."""
         self._saver.poll()
         if self._long is not None and not self._long.running:
-            ended, self._long = self._long, None
+            ended = self._long
+            self._long = None
             self._tell(not ended.reason, ended.reason or str(ended.path))
 
     @property

@@ -26,7 +26,9 @@ from hexapod_control.web.sessions.downloads import Download, Downloads
 PACKAGE = __name__.rpartition(".")[0]
 POLL_PERIOD_S = 0.5
 IDLE_S = 60.0  # time without a page after which the recording in memory ends
-CSV, JSON, MCAP = "text/csv", "application/json", "application/octet-stream"
+CSV = "text/csv"
+JSON = "application/json"
+MCAP = "application/octet-stream"
 
 
 class PageRecorder:
@@ -41,7 +43,11 @@ class PageRecorder:
         send: Callable[[int, str, Mapping[str, Any]], None],
     ) -> None:
         """`robot` are the robot file and its joint mapping; `send(client, kind, fields)` sends a message to a page."""
-        self._node, self._folder, self._downloads, self._robot, self._send = node, folder, downloads, robot, send
+        self._node = node
+        self._folder = folder
+        self._downloads = downloads
+        self._robot = robot
+        self._send = send
         self._live: Any = None  # a LiveRecorder
         self._thread: threading.Thread | None = None  # imports it
         self._closed = False
@@ -100,7 +106,8 @@ class PageRecorder:
 
     def _begin(self, recorder_class: Callable[..., Any]) -> None:
         self._thread = None
-        self._live, self._closed = recorder_class(self._node, self._folder, self._tell), False
+        self._live = recorder_class(self._node, self._folder, self._tell)
+        self._closed = False
         self._live.discover()
         self._timer.reset()
 

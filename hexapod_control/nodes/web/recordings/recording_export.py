@@ -27,7 +27,8 @@ from hexapod_control.core.names import foot_name, joint_names
 from hexapod_control.core.robot import Robot
 from hexapod_control.web.page_state import DrawnState, drawing
 
-TABLE_PERIOD_S, FRAME_PERIOD_S = 0.02, 0.05
+TABLE_PERIOD_S = 0.02
+FRAME_PERIOD_S = 0.05
 LOW_PRIORITY = 10  # added to the niceness of the process
 
 

@@ -24,7 +24,8 @@ class RecordingFolder:
     """Lists and deletes recordings. Only names that the folder lists are found: no text from a page becomes a path."""
 
     def __init__(self, path: Path, max_bytes: int) -> None:
-        self.path, self._max_bytes = path, max_bytes
+        self.path = path
+        self._max_bytes = max_bytes
 
     def recordings(self) -> list[Recording]:
         """All recordings, the newest first."""

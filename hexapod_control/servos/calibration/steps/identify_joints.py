@@ -61,7 +61,8 @@ def identify(state: CalibrationState, servo: int) -> None:
     row, direction = _joint(state, servo, {})
     if row is None:
         return
-    former, joint = next((k for k, j in enumerate(state.joints) if j.id == servo), row), state.joints[row]
+    former = next((k for k, j in enumerate(state.joints) if j.id == servo), row)
+    joint = state.joints[row]
     state.joints[former] = replace(state.joints[former], id=joint.id)
     state.joints[row] = replace(joint, id=servo, direction=direction)
 

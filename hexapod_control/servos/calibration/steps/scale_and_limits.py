@@ -23,7 +23,9 @@ def measure(state: CalibrationState, steps: Sequence[str]) -> None:
 
 
 def _leg(state: CalibrationState, leg: int, steps: Sequence[str]) -> None:
-    name, source, about = state.leg(leg), _source(state, leg), (state.robot.leg_names[leg],)
+    name = state.leg(leg)
+    source = _source(state, leg)
+    about = (state.robot.leg_names[leg],)
     if source is not None and state.agrees(
         Sentence("copy_leg", "copy scale and limits of {source} to {leg}?", source=state.leg(source), leg=name), True
     ):
@@ -91,7 +93,8 @@ def _measure_scale(state: CalibrationState, row: int, side: int, mark: float) ->
         pose = Sentence(
             "joint_at_angle", "{joint} at {degrees:+.0f} deg", joint=state.label(row), degrees=math.degrees(mark)
         )
-        before, raw = raw, state.capture([row], pose, angles)[row]
+        before = raw
+        raw = state.capture([row], pose, angles)[row]
         joint = state.joints[row]
         if raw in (before, joint.center):  # Enter alone
             state.say(
@@ -137,7 +140,8 @@ def _limit(state: CalibrationState, row: int) -> None:
 
 def _swept_ends(state: CalibrationState, row: int) -> list[float]:
     """Minimum and maximum raw position while the operator turns a joint by hand."""
-    servo, ends = state.joints[row].id, [math.inf, -math.inf]
+    servo = state.joints[row].id
+    ends = [math.inf, -math.inf]
     state.jogger.relax()
 
     def record() -> None:

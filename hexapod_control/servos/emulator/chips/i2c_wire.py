@@ -44,7 +44,9 @@ class I2cWire:
         """Performs a transfer. Returns the error number of Linux (0: none) and all bytes read."""
         if self.stuck:
             return errno.ETIMEDOUT, b""
-        data, number, acknowledged = b"", 0, []
+        data = b""
+        number = 0
+        acknowledged = []
         for each in messages:
             chips = [c for c in self.chips if c.address not in self.unplugged and c.acknowledges(each.address)]
             number = self.faulty.get(each.address, 0) or (0 if chips else errno.EREMOTEIO)

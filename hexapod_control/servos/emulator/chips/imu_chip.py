@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from hexapod_control.servos.emulator.chips.register_chip import RegisterChip
 from hexapod_control.servos.i2c.imu_chips import GRAVITY, MeasuredQuaternion, MeasuredVector
 
-ACCELERATION_NOISE, RATE_NOISE = 0.04, 0.002  # [m/s^2], [rad/s] standard deviation
+ACCELERATION_NOISE = 0.04  # [m/s^2]
+RATE_NOISE = 0.002  # [rad/s] standard deviation
 FULL = 32767  # counts
 
 

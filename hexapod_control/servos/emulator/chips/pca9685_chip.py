@@ -8,21 +8,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-GENERAL_CALL, SOFTWARE_RESET = 0x00, b"\x06"
-MODE1, MODE2, SUBADR1, ALLCALLADR, LED0, LED15_OFF_H, ALL_LED, ALL_LED_END, PRE_SCALE = (
-    0x00,
-    0x01,
-    0x02,
-    0x05,
-    0x06,
-    0x45,
-    0xFA,
-    0xFD,
-    0xFE,
-)
-RESTART, EXTCLK, AUTO_INCREMENT, SLEEP, ALLCALL = 0x80, 0x40, 0x20, 0x10, 0x01
+GENERAL_CALL = 0x00
+SOFTWARE_RESET = b"\x06"
+MODE1 = 0x00
+MODE2 = 0x01
+SUBADR1 = 0x02
+ALLCALLADR = 0x05
+LED0 = 0x06
+LED15_OFF_H = 0x45
+ALL_LED = 0xFA
+ALL_LED_END = 0xFD
+PRE_SCALE = 0xFE
+RESTART = 0x80
+EXTCLK = 0x40
+AUTO_INCREMENT = 0x20
+SLEEP = 0x10
+ALLCALL = 0x01
 OCH = 0x08  # in MODE2: outputs change with the acknowledge, not at the STOP
-CHANNELS, STEPS, FULL, LED_MASK = 16, 4096, 0x10, 0x1F
+CHANNELS = 16
+STEPS = 4096
+FULL = 0x10
+LED_MASK = 0x1F
 MIN_PRE_SCALE = 3
 
 
@@ -48,12 +54,14 @@ class Pca9685Chip:
     def power_on(self) -> None:
         """Sets all registers to their values after a reset; no pulses."""
         self.registers = bytearray(256)
-        self.registers[MODE1], self.registers[MODE2] = SLEEP | ALLCALL, 0x04
+        self.registers[MODE1] = SLEEP | ALLCALL
+        self.registers[MODE2] = 0x04
         self.registers[SUBADR1 : ALLCALLADR + 1] = bytes.fromhex("E2 E4 E8 E0")
         self.registers[PRE_SCALE] = 0x1E
         for channel in range(CHANNELS):
             self.registers[LED0 + 4 * channel + 3] = FULL
-        self._pointer, self._latched = 0, bytes(self.registers[LED0 : LED15_OFF_H + 1])
+        self._pointer = 0
+        self._latched = bytes(self.registers[LED0 : LED15_OFF_H + 1])
         self._waiting = False  # after a sleep, channels wait for RESTART or for new values
         self._show()
 
@@ -94,7 +102,8 @@ class Pca9685Chip:
         """Applies new values to the outputs."""
         latched = bytes(self.registers[LED0 : LED15_OFF_H + 1])
         if latched != self._latched:
-            self._latched, self._waiting = latched, False
+            self._latched = latched
+            self._waiting = False
         self._show()
 
     def _advance(self) -> None:
@@ -124,9 +133,11 @@ class Pca9685Chip:
         external = before & EXTCLK or (value & EXTCLK if before & SLEEP and value & SLEEP else 0)
         pending = before & RESTART
         if value & SLEEP and not before & SLEEP and any(p.width for p in self._shown):
-            pending, self._waiting = RESTART, True
+            pending = RESTART
+            self._waiting = True
         if value & RESTART and not value & SLEEP:
-            pending, self._waiting = 0, False
+            pending = 0
+            self._waiting = False
         self.registers[MODE1] = value & 0x3F | external | pending
 
     # --- outputs ------------------------------------------------------------------------------------

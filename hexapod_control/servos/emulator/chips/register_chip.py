@@ -50,7 +50,8 @@ class RegisterChip:
         values = {**self.registers, **self._live(self)}
         if self._width > 1:
             return (values.get(self._pointer, 0).to_bytes(self._width, "big") * count)[:count]
-        first, self._pointer = self._pointer, self._pointer + count
+        first = self._pointer
+        self._pointer = self._pointer + count
         return bytes(values.get(first + i, 0) & 0xFF for i in range(count))
 
     def stop(self) -> None:

@@ -14,7 +14,9 @@ from hexapod_control.servos.protocols import dynamixel1 as codec
 from hexapod_control.servos.protocols.dynamixel1 import Dynamixel1Register
 
 AX_TABLE = ControlTable(codec.TABLE)
-ANGLE_ERROR, RANGE_ERROR, INSTRUCTION_ERROR = 1 << 1, 1 << 3, 1 << 6
+ANGLE_ERROR = 1 << 1
+RANGE_ERROR = 1 << 3
+INSTRUCTION_ERROR = 1 << 6
 
 
 def low_high(value: float) -> bytes:
@@ -26,7 +28,8 @@ class AxServos:
     """The FFServoKind of AX servos."""
 
     table = AX_TABLE
-    read_level, write_level = 1, 2
+    read_level = 1
+    write_level = 2
     fault_bits = codec.FAULT_BITS
     instruction_error = INSTRUCTION_ERROR
     checksum_error = codec.CHECKSUM_ERROR

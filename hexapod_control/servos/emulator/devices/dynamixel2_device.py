@@ -24,7 +24,9 @@ from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import dynamixel2_frames as codec
 from hexapod_control.servos.protocols.dynamixel2_frames import BROADCAST, Dynamixel2Instruction, Dynamixel2Register
 
-READ_STATUS, FULL_STATUS = 1, 2  # status return levels from which reads, and all instructions, are answered
+# status return levels from which reads, and all instructions, are answered
+READ_STATUS = 1
+FULL_STATUS = 2
 WRITES = (Dynamixel2Instruction.SYNC_WRITE, Dynamixel2Instruction.BULK_WRITE)
 READS = (
     Dynamixel2Instruction.SYNC_READ,

@@ -20,14 +20,19 @@ MAX_SINGLE_TURN_OFFSET = 1024  # [steps] beyond which position mode ignores the 
 MAX_EXTENDED_GOAL = 1_048_575  # [steps] in extended position mode
 WATCHDOG_S = 0.02  # [s] of one unit
 STRUCK = -1  # value of the watchdog after it has struck
-KEEP_NOTHING, KEEP_ID, KEEP_ID_AND_BAUD = 0xFF, 0x01, 0x02  # of a factory reset
+# of a factory reset
+KEEP_NOTHING = 0xFF
+KEEP_ID = 0x01
+KEEP_ID_AND_BAUD = 0x02
 KEPT = {
     KEEP_NOTHING: range(0),
     KEEP_ID: range(Dynamixel2Register.ID, Dynamixel2Register.ID + 1),
     KEEP_ID_AND_BAUD: range(Dynamixel2Register.ID, Dynamixel2Register.BAUD + 1),
 }
 TICKS = 32768  # [ms] after which the clock starts again
-STORE, RESTORE = 1, 2  # of a backup
+# of a backup
+STORE = 1
+RESTORE = 2
 NO_ID = 255  # second id from the factory
 GOALS = (Dynamixel2Register.GOAL_PWM, Dynamixel2Register.GOAL_VELOCITY, Dynamixel2Register.GOAL)
 PROFILE = range(Dynamixel2Register.PROFILE_ACCELERATION, Dynamixel2Register.PROFILE_VELOCITY + 4)
@@ -43,7 +48,9 @@ class XServos:
         self._cleared = [0] * len(ids)  # [steps] by which turns that do not count have changed positions
         self._power_cycles = [0] * len(ids)
         self.backups: dict[int, bytes] = {}  # index -> EEPROM
-        self.now = self._heard_at = 0.0  # [s] steady time; of the last instruction
+        # [s] steady time; of the last instruction
+        self.now = 0.0
+        self._heard_at = 0.0
 
     @property
     def memories(self) -> list[bytearray]:
@@ -162,7 +169,8 @@ class XServos:
 
     def _switch(self, index: int) -> None:
         """Torque on makes the present position the goal."""
-        world, memory = self.world, self.memories[index]
+        world = self.world
+        memory = self.memories[index]
         on = bool(memory[Dynamixel2Register.TORQUE])
         if on and not world.has_torque(index):
             if self._mode(index) == Dynamixel2Mode.POSITION:
@@ -272,7 +280,8 @@ def direct_addresses(memory: bytes | bytearray, address: int, length: int) -> li
 
 def direct_writes(memory: bytes | bytearray, address: int, data: bytes) -> Iterator[tuple[int, bytes]]:
     """The writes to neighbouring registers, as address and bytes, that a write with indirect addresses makes."""
-    addresses, begin = direct_addresses(memory, address, len(data)), 0
+    addresses = direct_addresses(memory, address, len(data))
+    begin = 0
     for end in range(1, len(data) + 1):
         if end == len(data) or addresses[end] != addresses[end - 1] + 1:
             yield addresses[begin], data[begin:end]

@@ -30,7 +30,8 @@ class FeetechServos(ABC):
     """The FFServoKind of Feetech servos: common parts of both series."""
 
     table: ControlTable
-    read_level, write_level = 0, 1
+    read_level = 0
+    write_level = 1
     fault_bits = feetech_st.FAULT_BITS
     instruction_error = checksum_error = read_error = 0
     reset_keeps_id = True
@@ -60,7 +61,8 @@ class FeetechServos(ABC):
         block = self.position_register(world, index, memory).to_bytes(2, order)
         block += sign_magnitude(round(world.speed(index)), feetech_st.SIGN).to_bytes(2, order)
         block += sign_magnitude(load, feetech_st.LOAD_SIGN).to_bytes(2, order)
-        volts, degrees = round(world.voltage(index) / feetech_st.VOLT), round(world.temperature(index))
+        volts = round(world.voltage(index) / feetech_st.VOLT)
+        degrees = round(world.temperature(index))
         block += bytes((volts & 0xFF, degrees & 0xFF))
         memory[FeetechStRegister.POSITION : FeetechStRegister.POSITION + len(block)] = block
         amperes = math.copysign(supply_current([load / feetech_st.FULL_LOAD]), load) if world.has_torque(index) else 0.0

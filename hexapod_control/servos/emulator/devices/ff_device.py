@@ -154,7 +154,8 @@ class FFDevice(EmulatedDevice):
 
     def _write(self, index: int, address: int, data: bytes) -> int:
         """Returns the error byte."""
-        memory, end = self.memories[index], address + len(data)
+        memory = self.memories[index]
+        end = address + len(data)
         refusal = self._kind.refusal(memory, address, data)
         if refusal is not None:
             return refusal
@@ -167,7 +168,8 @@ class FFDevice(EmulatedDevice):
         return bytes(self.memories[index][address : address + length])
 
     def _status(self, index: int, data: bytes = b"", error: int = 0, servo: int | None = None) -> DelayedReply:
-        memory, fault = self.memories[index], self.world.fault(index)
+        memory = self.memories[index]
+        fault = self.world.fault(index)
         if fault is not ServoFault.NONE:
             error |= error_bits(fault, self._kind.fault_bits)
         own = memory[self._id] if servo is None else servo

@@ -27,7 +27,9 @@ from hexapod_control.servos.protocols.maestro import (
 )
 
 REPLY_DELAY_S = 0.0001  # [s] before a reply
-MINI_SSC_NEUTRAL, MINI_SSC_RANGE = 1500.0, 476.25  # [us] of target 127, and between it and 0 or 254
+# [us] of target 127, and between it and 0 or 254
+MINI_SSC_NEUTRAL = 1500.0
+MINI_SSC_RANGE = 476.25
 SPEED_UNIT = 25.0  # [us/s]: a quarter microsecond per 10 ms
 ACCELERATION_UNIT = 312.5  # [us/s^2]: a quarter microsecond per 10 ms and 80 ms
 SCRIPT_STOPPED = b"\x01"
@@ -97,7 +99,8 @@ class MaestroDevice(EmulatedDevice):
         elif code == maestro.SCRIPT_STATUS:
             return SCRIPT_STOPPED
         elif code == maestro.ERRORS:
-            word, self.errors = self.errors, MaestroError.NONE
+            word = self.errors
+            self.errors = MaestroError.NONE
             return word.to_bytes(2, "little")
         else:
             self._execute_silent(code, values, now)
@@ -129,7 +132,8 @@ class MaestroDevice(EmulatedDevice):
             self._ramps[channel] = PulseRamp()
             self._channels.release(channel)
             return
-        pulse, begin = min(max(quarter_us / 4, SCALE.low), SCALE.high), self.pulse(channel, now)
+        pulse = min(max(quarter_us / 4, SCALE.low), SCALE.high)
+        begin = self.pulse(channel, now)
         duration = self._duration(channel, abs(pulse - begin)) if begin else 0.0
         self._ramps[channel] = PulseRamp(begin, pulse, now, duration)
         self._channels.drive(channel, pulse, duration)
@@ -176,7 +180,8 @@ class MaestroCommandDecoder:
         """With a device number in the form, frames for other devices are ignored; compact ones are always accepted."""
         self._form = form
         self._frame = bytearray()
-        self.errors = self.unknown = MaestroError.NONE
+        self.errors = MaestroError.NONE
+        self.unknown = MaestroError.NONE
 
     def feed(self, data: bytes) -> list[MaestroCommand]:
         """The commands that these bytes complete."""

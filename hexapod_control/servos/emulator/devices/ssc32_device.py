@@ -17,8 +17,15 @@ VERSION = "SSC32-1.04XE"
 LOW_INPUT = b"0"  # digital input at ground
 MAX_OFFSET = 100  # [us] of a channel
 BANK = 8  # channels of a byte output
-TX_DELAY, TX_PACING, BAUD_TENTH, FIRST_PULSE, REGISTERS = 1, 2, 4, 64, 256  # numbers of registers
-MIN_VALUE, MAX_VALUE = -32768, 65535  # of a register
+# numbers of registers
+TX_DELAY = 1
+TX_PACING = 2
+BAUD_TENTH = 4
+FIRST_PULSE = 64
+REGISTERS = 256
+# of a register
+MIN_VALUE = -32768
+MAX_VALUE = 65535
 FACTORY_BAUD = 9600
 REPLY_DELAY_S = 0.0005  # [s] before a reply; 50 us to 5 ms in the manual
 
@@ -144,7 +151,9 @@ class Ssc32Device(EmulatedDevice):
 def _factory_registers() -> list[int]:
     """The registers of a new SSC-32U: replies after 600 us, 70 us between their bytes, pulses of 1500 us."""
     registers = [0] * REGISTERS
-    registers[TX_DELAY], registers[TX_PACING], registers[BAUD_TENTH] = 600, 70, FACTORY_BAUD // 10
+    registers[TX_DELAY] = 600
+    registers[TX_PACING] = 70
+    registers[BAUD_TENTH] = FACTORY_BAUD // 10
     registers[FIRST_PULSE : FIRST_PULSE + LAST_CHANNEL + 1] = [1500] * (LAST_CHANNEL + 1)
     return registers
 

@@ -49,7 +49,9 @@ NOTES = FileNotes(
 def draft(name: str, answered: Answers) -> RobotDraft:
     """The robot; in a rough stance until its height is known. Raises AnswerError if it cannot stand at that height."""
     legs = _legs(answered)
-    body, masses, servo = _body(answered, len(legs)), _masses(answered), _servo(answered)
+    body = _body(answered, len(legs))
+    masses = _masses(answered)
+    servo = _servo(answered)
     radii = _radii(next(iter(legs.values())), _masses(answered))
     height = answered.numbers.get("height")
     if height is None:
@@ -86,7 +88,8 @@ def _rise(answered: Answers) -> float:
 
 def _hips(answered: Answers) -> dict[str, HipPlace]:
     """Hips by leg, left ones first, front to rear."""
-    chosen, found = layout(answered), {}
+    chosen = layout(answered)
+    found = {}
     for side in ("left", "right"):
         for place in chosen.places:
             if side == "right" and chosen.mirrored:

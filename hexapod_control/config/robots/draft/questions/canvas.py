@@ -26,10 +26,12 @@ class Canvas:
 
     def __init__(self, low: Point, high: Point, size: CanvasSize) -> None:
         """Scales the points from `low` to `high` [m], x to the right and y up, to the canvas."""
-        width, height = max(high[0] - low[0], 1e-6), max(high[1] - low[1], 1e-6)  # [m]
+        width = max(high[0] - low[0], 1e-6)  # [m]
+        height = max(high[1] - low[1], 1e-6)  # [m]
         columns = size.columns
         self._scale = min((columns - 1) / width, ASPECT * (size.rows - 1) / height)  # characters per metre
-        self._left, self._top = low[0], high[1]
+        self._left = low[0]
+        self._top = high[1]
         self._margin = size.margin + (columns - 1 - width * self._scale) / 2.0
         self._rows = [[" "] * WIDTH for _ in range(size.rows)]
 

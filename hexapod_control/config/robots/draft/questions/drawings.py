@@ -40,7 +40,9 @@ DOWN_RAD = -math.pi / 2.0
 FROM_ABOVE = CanvasSize(19, WIDTH - 24, 12)
 FROM_THE_SIDE = CanvasSize(11, WIDTH - 48, 18)
 BOXES = CanvasSize(3, WIDTH, 0)
-FEMUR_RAD, TIBIA_RAD = math.radians(30.0), math.radians(-75.0)  # above the horizontal, in the drawing of a leg
+# above the horizontal, in the drawing of a leg
+FEMUR_RAD = math.radians(30.0)
+TIBIA_RAD = math.radians(-75.0)
 
 
 def drawing(kind: str, robot: Robot, legs: Collection[str] = ()) -> list[str]:
@@ -115,7 +117,8 @@ def _leg(labels: Mapping[str, str], femur: float = FEMUR_RAD, tibia: float = TIB
 
     def draw(robot: Robot, legs: Collection[str], canvas_type: type[DrawingCanvas]) -> DrawingCanvas:
         leg = next((leg for leg in robot.legs if leg.name in legs), robot.legs[0])
-        hip, start = (0.0, 0.0), (leg.coxa.length, leg.femur_vertical)
+        hip = (0.0, 0.0)
+        start = (leg.coxa.length, leg.femur_vertical)
         knee = _end(start, leg.femur.length, femur)
         foot = _end(knee, leg.tibia.length, tibia)
         half = (leg.coxa.length + leg.femur.length) / 4.0

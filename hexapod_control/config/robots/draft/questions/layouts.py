@@ -9,7 +9,9 @@ from hexapod_control.config.robots.draft.leg_draft import PLACES
 from hexapod_control.config.robots.draft.questions.question import Answers
 from hexapod_control.core.robot import Vector
 
-HIP_X_SHARE, HIP_Y_SHARE = 0.5, 0.5  # x and y of a corner hip over length and width of the body
+# x and y of a corner hip over length and width of the body
+HIP_X_SHARE = 0.5
+HIP_Y_SHARE = 0.5
 INNER_HIP_Y_SHARE = 0.75  # y of a hip between the corners over the width of the body
 CIRCLE_RADIUS_SHARE = 0.58  # radius of a circle of hips over the shorter side of the body
 CORNER_DEG = 45.0  # direction of the front legs
@@ -51,7 +53,8 @@ def usual_hip(legs: Layout, place: str, size: tuple[float, ...]) -> HipPlace:
     index = legs.places.index(place)
     if legs.circle:
         direction = 180.0 * (index + 0.5) / count
-        radius, angle = CIRCLE_RADIUS_SHARE * min(size[:2]), math.radians(direction)
+        radius = CIRCLE_RADIUS_SHARE * min(size[:2])
+        angle = math.radians(direction)
         return radius * math.cos(angle), radius * math.sin(angle), direction
     share = 1.0 - 2.0 * index / (count - 1)  # 1 in front, -1 at the rear
     y_share = HIP_Y_SHARE if abs(share) == 1.0 else INNER_HIP_Y_SHARE

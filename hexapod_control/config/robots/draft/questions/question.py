@@ -10,7 +10,8 @@ from hexapod_control.config.robots.servo_table import nearest_models
 from hexapod_control.core.names import quoted
 
 OTHER_SERVO = "other"
-YES, NO = "yes", "no"
+YES = "yes"
+NO = "no"
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,8 @@ def _part(name: str, dimension: Dimension, key: str) -> Part:
 
 
 def _supply(answered: Answers) -> None:
-    model, (voltage,) = answered.words["servo"], answered.numbers["voltage"]
+    model = answered.words["servo"]
+    (voltage,) = answered.numbers["voltage"]
     if version_for(model, voltage) is None:
         raise AnswerError(f"voltage: is {voltage:g} V, must be {permitted(model)} for {model}")
 

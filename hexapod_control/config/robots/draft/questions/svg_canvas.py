@@ -8,11 +8,15 @@ from hexapod_control.config.robots.draft.questions.canvas import ASPECT, CanvasS
 from hexapod_control.core.robot import Point
 
 WIDTH_PX = 330.0  # of the drawing without its labels
-TEXT_PX, LETTER_PX = 15.0, 8.4  # height of a text, and largest width of a letter
+# height of a text, and largest width of a letter
+TEXT_PX = 15.0
+LETTER_PX = 8.4
 MARGIN_PX = 6.0  # around the drawing
 GAP_PX = 11.0  # next to a label
 RADIUS_PX = 5.0  # of a joint
-BOX_PX, BOX_GAP_PX = 40.0, 26.0  # height of a box, and of the gap below it
+# height of a box, and of the gap below it
+BOX_PX = 40.0
+BOX_GAP_PX = 26.0
 MIN_LABELLED_PX = 22.0  # height of a vertical dimension line with a label
 
 
@@ -21,7 +25,8 @@ class SvgCanvas:
 
     def __init__(self, low: Point, high: Point, room: CanvasSize) -> None:
         """Scales the points from `low` to `high` [m] in the proportions of a canvas in the terminal."""
-        width, height = max(high[0] - low[0], 1e-6), max(high[1] - low[1], 1e-6)  # [m]
+        width = max(high[0] - low[0], 1e-6)  # [m]
+        height = max(high[1] - low[1], 1e-6)  # [m]
         self._scale = WIDTH_PX * min(1.0 / width, ASPECT * room.rows / room.columns / height)  # px per metre
         self._center = (low[0] + high[0]) / 2.0
         self._parts: list[str] = []
@@ -86,7 +91,8 @@ class SvgCanvas:
         """The drawing, with a title for screen readers."""
         across, down = zip(*self._corners, strict=True)
         left, top = min(across) - MARGIN_PX, min(down) - MARGIN_PX
-        width, height = max(across) + MARGIN_PX - left, max(down) + MARGIN_PX - top
+        width = max(across) + MARGIN_PX - left
+        height = max(down) + MARGIN_PX - top
         box = f"{left:.0f} {top:.0f} {width:.0f} {height:.0f}"
         head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" role="img" font-size="{TEXT_PX:g}">'
         return "".join((head, f"<title>{escape(title)}</title>", *self._parts, "</svg>"))
@@ -99,7 +105,8 @@ class SvgCanvas:
         self._corners += [(x + sign * RADIUS_PX, y + sign * RADIUS_PX) for x, y in corners for sign in (-1.0, 1.0)]
 
     def _stroke(self, start: Point, end: Point, kind: str) -> None:
-        (x0, y0), (x1, y1) = start, end
+        x0, y0 = start
+        x1, y1 = end
         line = f'<line x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" class="{kind}"/>'
         self._add(line, start, end)
 

@@ -84,7 +84,8 @@ class Part:
 
     def checked(self, value: float) -> float:
         """The value. Raises AnswerError if it is out of bounds."""
-        quantity, unit = self.row.quantity, self.dimension.usual
+        quantity = self.row.quantity
+        unit = self.dimension.usual
         try:
             return quantity.checked(value)
         except QuantityError:

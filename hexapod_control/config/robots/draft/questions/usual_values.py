@@ -13,8 +13,12 @@ from hexapod_control.config.robots.servo_table import versions
 LENGTHS = "52 66 133"  # [mm] of a hexapod of the PhantomX class
 SERVO = "AX-12A"
 FIGURES = "60 rpm 15 kg cm"
-OTHER_TURN_DEG, OTHER_MASS_KG = 180.0, 0.055  # range and mass of a servo outside the table
-COXA_DEG, FEMUR_DEG, TIBIA_DEG = (-75.0, 75.0), (-100.0, 130.0), (-165.0, 10.0)
+# range and mass of a servo outside the table
+OTHER_TURN_DEG = 180.0
+OTHER_MASS_KG = 0.055
+COXA_DEG = (-75.0, 75.0)
+FEMUR_DEG = (-100.0, 130.0)
+TIBIA_DEG = (-165.0, 10.0)
 SERVO_SHARE = 0.47  # mass of all servos over the mass of the robot
 LEG_SERVOS = 3.2  # mass of a leg over the mass of a servo
 BODY_DENSITY = (300.0, 1200.0)  # [kg/m3] of robots
@@ -30,7 +34,8 @@ def hip(layout: Layout, side: str, place: str, answered: Answers, parts: Sequenc
     counterpart = answered.numbers.get(f"hip left_{place}")
     if side == "right" and counterpart is not None:
         return shown(right_of(counterpart), parts)
-    count, index = len(layout.places), layout.places.index(place)
+    count = len(layout.places)
+    index = layout.places.index(place)
     front = answered.numbers.get(f"hip {side}_{layout.places[count - 1 - index]}")
     if front is not None and index >= count / 2.0:
         return shown(rear_of(front), parts)
@@ -56,7 +61,8 @@ def masses(answered: Answers, legs: int) -> str:
     """Masses of robot and leg, estimated from the mass of the servos."""
     model = answered.words["servo"]
     servo = OTHER_MASS_KG if model == OTHER_SERVO else versions(model)[0].mass
-    leg, volume = LEG_SERVOS * servo, math.prod(answered.numbers["body"])
+    leg = LEG_SERVOS * servo
+    volume = math.prod(answered.numbers["body"])
     rest = 3.0 * legs * servo / SERVO_SHARE - legs * leg
     rest = min(max(rest, BODY_DENSITY[0] * volume), BODY_DENSITY[1] * volume)
     return " ".join(f"{value / MASS.factors[MASS.usual]:.0f}" for value in (rest + legs * leg, leg))

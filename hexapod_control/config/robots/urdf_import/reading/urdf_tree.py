@@ -21,8 +21,10 @@ from hexapod_control.core.kinematics.arrays import Array
 
 TURNING = ("revolute", "continuous")
 KINDS = (*TURNING, "prismatic", "fixed", "floating", "planar")
-ENDS, LIMITS = ("parent", "child"), ("lower", "upper", "effort", "velocity")
-MAX_XML_DEPTH, MAX_LINKS = 60, 2000
+ENDS = ("parent", "child")
+LIMITS = ("lower", "upper", "effort", "velocity")
+MAX_XML_DEPTH = 60
+MAX_LINKS = 2000
 MAX_VALUE = 1e6  # of any number
 
 
@@ -153,9 +155,11 @@ def _root(reader: _UrdfReader, links: Mapping[str, UrdfLink], joints: Mapping[st
     above = {joint.child: joint.parent for joint in joints.values()}
     sizes: Counter[str] = Counter()
     for link in links:
-        top, steps = link, 0
+        top = link
+        steps = 0
         while top in above:
-            top, steps = above[top], steps + 1
+            top = above[top]
+            steps = steps + 1
             if steps > len(links):
                 raise reader.error(f"link {link!r} is its own ancestor", "the joints of a URDF form a tree")
         sizes[top] += 1
@@ -198,7 +202,8 @@ class _UrdfReader:
         """A link."""
         name = element.get("name", "")
         inertial = element.find("inertial")
-        mass, center = None, np.zeros(3)
+        mass = None
+        center = np.zeros(3)
         if inertial is not None:
             mass = self._number(inertial.find("mass"), "value", f"mass of link {name}")
             center = self._pose(inertial.find("origin"), f"link {name}")[:3, 3]
@@ -238,7 +243,8 @@ class _UrdfReader:
         lower, upper, effort, velocity = (self._number(limit, key, f"{key} of joint {name}") for key in LIMITS)
         follows = mimic.get("joint") if mimic is not None else None
         line = [self._number(mimic, key, f"mimic of joint {name}") for key in ("multiplier", "offset")]
-        factor, offset = line[0] if line[0] is not None else 1.0, line[1] or 0.0
+        factor = line[0] if line[0] is not None else 1.0
+        offset = line[1] or 0.0
         pose = self._pose(element.find("origin"), f"joint {name}")
         axis /= max(size, 1e-6)
         mimic_coefficients = (factor, offset)
