@@ -48,16 +48,19 @@ class SnapshotBuilder:
         self._rate = CycleRate()
         self._diagnoses: tuple[Diagnosis, ...] = ()
         self._diagnosis_due = -math.inf
-        self._diagnosed_state = TorqueState.UNPLUGGED
+        self._diagnosed = (TorqueState.UNPLUGGED, PlannerRequest.NOTHING)
         self._last_command: Array | None = None
         self._last_time = math.nan  # [s] of the last command
 
     def build(self, state: TorqueState, command: Array | None, now: float, overruns: int) -> Snapshot:
         """The snapshot at a steady time [s]; `command` (n, 3) [rad] is None without torque."""
         self._rate.count(now)
-        self._diagnose(state, now)
         group = self._connection.group
         health = self._health
+        request = PlannerRequest.STOP if state is TorqueState.UNKNOWN else PlannerRequest.NOTHING
+        if state is TorqueState.ON and group is not None:
+            request = health.planner_request
+        self._diagnose(state, request, now)
         snapshot = partial(
             Snapshot,
             torque=state,
@@ -66,13 +69,11 @@ class SnapshotBuilder:
             overruns=overruns,
             reconnections=self._connection.reconnections,
             diagnoses=self._diagnoses,
-            planner_request=PlannerRequest.STOP if state is TorqueState.UNKNOWN else PlannerRequest.NOTHING,
+            planner_request=request,
         )
         if group is None:
             self._last_command = None
             return snapshot()
-        if state is TorqueState.ON:
-            snapshot.keywords["planner_request"] = health.planner_request
         joints, velocities = self._pose(group, command, now)
         readings = group.readings
         return snapshot(
@@ -93,12 +94,12 @@ class SnapshotBuilder:
             counters=group.counters,
         )
 
-    def _diagnose(self, state: TorqueState, now: float) -> None:
-        """Renews the diagnoses every DIAGNOSIS_PERIOD_S, and at once when the torque state changes."""
-        if now < self._diagnosis_due and state is self._diagnosed_state:
+    def _diagnose(self, state: TorqueState, request: PlannerRequest, now: float) -> None:
+        """Renews the diagnoses every DIAGNOSIS_PERIOD_S, and at once with the torque state or the planner's request."""
+        if now < self._diagnosis_due and (state, request) == self._diagnosed:
             return
         self._diagnosis_due = now + DIAGNOSIS_PERIOD_S
-        self._diagnosed_state = state
+        self._diagnosed = (state, request)
         group = self._connection.group
         if group is None:
             torque = (

@@ -12,7 +12,7 @@ from hexapod_control.servos.driver.presence import ServoClock
 from hexapod_control.servos.driver.servo_group import ServoGroup
 from hexapod_control.servos.driver.servo_health import ServoHealth
 from hexapod_control.servos.driver.snapshot_builder import CycleRate, SnapshotBuilder
-from hexapod_control.servos.driver.telemetry import TorqueState
+from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
 from hexapod_control.servos.settings.servo_section import standard
 
 COUNT = 18
@@ -63,3 +63,18 @@ def test_diagnoses_are_renewed_ten_times_a_second_and_when_the_torque_changes():
         assert (found.kind, found.serious) == ("port", True)
         texts.append(found.text.partition(";")[0])
     assert texts == [f"reason at {now}" for now in (0.0, 0.0, 0.06, 0.06, 0.17)]
+
+
+def test_a_request_to_stop_and_its_reason_are_in_the_same_snapshot():
+    settings, clock = standard(robot(), "feetech_st", "/dev/none"), ManualClock()
+    bus = ScriptedBus(settings.ids, dict.fromkeys(settings.ids, 2048), clock)
+    connection = SimpleNamespace(
+        group=ServoGroup(bus, settings, clock, ServoClock(clock)), reconnections=0, lost_reason=""
+    )
+    health = ServoHealth(settings)
+    builder = SnapshotBuilder(connection, health)
+    assert builder.build(TorqueState.ON, None, clock.now, 0).planner_request is PlannerRequest.NOTHING
+    health.registers.found[5, "mode"] = [SimpleNamespace(change="the mode has changed to 3")]
+    found = builder.build(TorqueState.ON, None, clock.now + 0.02, 0)
+    assert found.planner_request is PlannerRequest.STOP
+    assert [each.text for each in found.diagnoses if each.serious] == ["the mode has changed to 3"]
