@@ -258,7 +258,7 @@ class GuardedNode(ReportingNode):
 
     # --- housekeeping ---------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def simulated_time(self) -> bool:
         """True if the node runs on /clock."""
         return bool(self.get_parameter("use_sim_time").value)
