@@ -1,4 +1,4 @@
-"""Numbers that somebody gives: in a file, as a parameter, an option, a field of a message or an answer.
+"""Numbers from outside: in a file, as a parameter, an option, a field of a message or an answer.
 
 A `Quantity` has everything about one of them; what reads it there finds the key, and help, reference and refusal come
 from the quantity. A dataclass of settings declares its fields with `number` and `choice`.
@@ -105,7 +105,7 @@ def _notation(given: object) -> str:
 
 
 def spelled(given: object) -> str:
-    """A value that somebody gave, as in YAML, in one short line."""
+    """A given value as YAML writes it, in one short line."""
     return shortened(_spelled(given))
 
 

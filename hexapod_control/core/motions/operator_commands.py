@@ -87,6 +87,7 @@ class OperatorCommands:
         """Sits down."""
         if self._closed:
             return CLOSED
+        self._interrupted = None
         self.end_motion()
         return self._planner.view.why_unknown or self._planner.sit()
 
@@ -125,12 +126,12 @@ class OperatorCommands:
         view = self._planner.view
         request = self._interrupted
         if view.lying_down or view.rising:
-            request = self.sit if view.lying_down else self.stand
+            request = self._planner.sit if view.lying_down else self.stand  # it sits down also after `close`
         self.stop()
         self._interrupted = request
 
     def resume(self) -> None:
-        """Continues what was interrupted, unless a stop, a fall or torque off came after it."""
+        """Continues what was interrupted, unless another request, a fall or torque off came after it."""
         request = self._interrupted
         self._interrupted = None
         view = self._planner.view
@@ -214,6 +215,7 @@ class OperatorCommands:
         """Ends a motion for another request. Returns the refusal of that request; empty if it can be handled."""
         if self._closed or self.suspension:
             return CLOSED if self._closed else self.suspension
+        self._interrupted = None
         self.end_motion()
         return self._planner.view.why_unknown
 

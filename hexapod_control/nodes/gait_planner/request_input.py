@@ -32,6 +32,13 @@ from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED, SAMPLES
 from hexapod_control.ros.row_messages import FootLayout, MessageError
 
+PATIENCE_S = 2.0  # of the control clock, after which a request without any effect is reported
+MOVED_RAD = 0.02  # by which a joint has to turn for an effect
+MAX_REPORT_AGE_S = 2.5  # of a report of another node
+CHAIN = ("inverse_kinematics", *HARDWARE_NODES)  # nodes between the planner and the joints, in this order
+ENDS = {"stand": (RobotState.STANDING,), "recover": (RobotState.STANDING,), "sit": (RobotState.SITTING,)}
+MIN_SPEED_SHARE = 0.01  # a smaller share counts as zero
+
 
 class PostureServices:
     """Serves standing up, sitting down and recovery. Lives as long as its node."""
@@ -153,13 +160,6 @@ class LegInput:
             self._node.report("lost legs", ReportLevel.WARNING if lost else ReportLevel.OK, walks)
 
 
-PATIENCE_S = 2.0  # of the control clock, after which a request without any effect is reported
-MOVED_RAD = 0.02  # by which a joint has to turn for an effect
-MAX_REPORT_AGE_S = 2.5  # of a report of another node
-CHAIN = ("inverse_kinematics", *HARDWARE_NODES)  # nodes between the planner and the joints, in this order
-ENDS = {"stand": (RobotState.STANDING,), "recover": (RobotState.STANDING,), "sit": (RobotState.SITTING,)}
-
-
 class _Watched(NamedTuple):
     """An accepted request, and the robot at that time."""
 
@@ -276,9 +276,6 @@ def _pose_text(pose: BodyPose) -> str:
     return "(" + ", ".join(f"{name} {value:.3g}" for name, value in pose._asdict().items() if value) + ")"
 
 
-MIN_SHARE = 0.01  # below it, a share counts as zero
-
-
 class SpeedDerating:
     """Passes the share to the planner, which slows the walk and reduces `velocity_limits`."""
 
@@ -293,7 +290,7 @@ class SpeedDerating:
         """Applies a new share, clamped to 0 to 1. Raises MessageError if it is not finite."""
         if not math.isfinite(message.data):
             raise MessageError(f"must be a number from 0 to 1, is {message.data}")
-        share = min(message.data, 1.0) if message.data >= MIN_SHARE else 0.0
+        share = min(message.data, 1.0) if message.data >= MIN_SPEED_SHARE else 0.0
         if share != self.value:
             level = ReportLevel.WARNING if share < 1.0 else ReportLevel.OK
             self._node.report("speed_share", level, f"the servos allow {100 * share:.0f} % of the speed")

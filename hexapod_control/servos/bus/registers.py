@@ -96,8 +96,8 @@ class Register(int):
         return self.reply or self.size
 
     def permits(self, value: int) -> bool:
-        """Whether a value is within the limits."""
-        return self.low <= value <= (self.high or 0) and (not self.values or value in self.values)
+        """Whether a value is valid."""
+        return self.high is None or (self.low <= value <= self.high and (not self.values or value in self.values))
 
 
 def status(address: int, size: int = 1, default: int = 0, *, role: RegisterRole | None = None) -> Register:

@@ -84,7 +84,7 @@ class BusThread:
             self._thread.join(ANSWER_TIMEOUT_S)
 
     def post(self, act: Callable[[], None]) -> None:
-        """Queues an action for the next cycle; nobody waits for it."""
+        """Queues an action for the next cycle, without waiting for it."""
 
         def run(request: BusRequest) -> None:
             act()

@@ -219,6 +219,28 @@ def test_a_lying_robot_stands_up_and_refuses_a_twist_until_then():
     assert moving.commands.velocity(FORWARD) == ""  # part of a motion: the robot may be about to stand
 
 
+def test_an_interrupted_change_of_posture_continues_unless_a_later_request_replaces_it():
+    for replaced in (False, True):
+        rises = lying()
+        assert rises.commands.stand() == ""
+        rises.run(1.0).commands.interrupt()
+        assert rises.run(3.0).planner.state is RobotState.RISING
+        if replaced:
+            rises.commands.request_pose(BodyPose(x=0.01))
+        rises.commands.resume()
+        assert rises.run(6.0).planner.state is (RobotState.RISING if replaced else RobotState.STANDING)
+
+
+def test_sitting_down_that_was_interrupted_continues_after_closing():
+    sits = Robot()
+    assert sits.commands.sit() == ""
+    sits.run(0.5).commands.close()
+    sits.commands.interrupt()
+    assert sits.run(3.0).planner.state is RobotState.SINKING
+    sits.commands.resume()
+    assert sits.run(6.0).planner.state is RobotState.SITTING
+
+
 def test_a_zero_twist_ends_no_motion_and_no_twist_interrupts_sitting_down():
     playing = Robot().play()
     playing.commands.rehearse(WAITING)
