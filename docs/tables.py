@@ -6,7 +6,6 @@ code.
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -143,24 +142,24 @@ SECTIONS: Mapping[str, str] = {  # of a robot file, in the words above its keys
     "name": "What the robot is called.",
     "body": "The trunk, a box: collisions, inertia and the picture are made from it.",
     "foot": "The ball at the end of every tibia.",
-    "imu": "Where the IMU is, real or simulated.",
+    "imu": "Where the IMU is.",
     "walk": "Default settings of the walk. The gaits: [How it walks](how-it-walks.md#3-a-gait-is-a-row-of-a-table).",
-    "leg": "What all legs have in common. A leg may repeat any of these keys under its own name. A servo that\n"
-    "`hexapod servos models` lists needs only `model` and `voltage` ([Your servos](your-servos.md)); without `joints`\n"
-    "its legs turn as far as the servo.",
-    "legs": "One entry per leg, at least four. Rows of arrays, messages and tables follow their order.\n"
-    "All keys of `leg` may be repeated here.",
+    "leg": "What all legs have in common. A servo of [the table](your-servos.md) needs only `model` and `voltage`; without\n"
+    "`joints` its legs turn as far as the servo. Of data sheets: rad/s = rpm / 9.549, N m = kgf cm / 10.2.",
+    "legs": "One entry per leg, at least four. Rows of arrays and messages follow their order. All keys of `leg` may be\n"
+    "repeated here.",
     "gaits": "Optional: gaits in addition to those derived from the hip positions ([Your own gait](your-own-gait.md)).",
     "odometry_scale": "Optional: written by `hexapod odom-calibrate` "
     "([Odometry of your robot](many-robots.md#odometry-of-your-robot)).",
-    "servos": "Optional: without it the servos are emulated in the driver (loopback). Explained in\n"
-    "[Servos](servos.md#the-section-servos); `hexapod calibrate` writes it.",
+    "servos": "Optional, written by `hexapod calibrate` and explained in [Servos](servos.md#the-section-servos). Without it\n"
+    "the driver emulates the servos (loopback).",
     "io": "Optional: sensors on I2C and GPIO ([Kits](kits.md)). Of each sensor only `chip` is required,\n"
     "of foot switches also `pins`.",
 }
 OF_ROS = ("/rosout", "/parameter_events", "/parameter_events_descriptors")  # of every node
 GLOBAL = ("/clock", "/tf", "/tf_static", "/diagnostics")
 MISSING = "not described in docs/tables.py"
+LIVE = SCALED = " \\*"  # behind a parameter that may change while its node runs, behind a value that follows the size
 BY_DISTRIBUTION = "false; true from ROS 2 Kilted on"
 
 
@@ -261,7 +260,8 @@ def _in_order(found: Mapping[str, Interface], descriptions: Mapping[str, str]) -
 
 
 def _names(nodes: Sequence[str]) -> str:
-    return ", ".join(dict.fromkeys(nodes)) or "you"
+    found = dict.fromkeys(nodes)
+    return "every node" if found.keys() == modules().keys() else ", ".join(found) or "you"
 
 
 def topics() -> str:
@@ -274,12 +274,13 @@ def topics() -> str:
 
 
 def qos() -> str:
-    """The QoS profiles with which the nodes publish and subscribe."""
-    rows = [
-        (f"`{name}`", *(" or ".join(sorted(profiles)) or "you" for profiles in (item.published, item.subscribed)))
-        for name, item, _ in _in_order(interfaces()[0], TOPICS)
-    ]
-    return table(("topic", "published", "subscribed"), rows)
+    """The QoS profiles with which the nodes publish and subscribe, each pair with its topics."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, item, _ in _in_order(interfaces()[0], TOPICS):
+        published, subscribed = (" or ".join(sorted(profiles)) for profiles in (item.published, item.subscribed))
+        found.setdefault((published, subscribed), []).append(f"`{name}`")
+    rows = ((published, subscribed, ", ".join(names)) for (published, subscribed), names in found.items())
+    return table(("published", "subscribed", "topics"), rows)
 
 
 def services() -> str:
@@ -298,19 +299,32 @@ def _default(value: object) -> str:
 
 
 def _parameter(row: parameters.Parameter) -> tuple[str, ...]:
+    """Name, default, bounds and meaning of a parameter."""
     default = BY_DISTRIBUTION if row.name == "enable_stamped_cmd_vel" else _default(row.default)
     bounds = row.quantity.bounds if row.quantity else ""
-    return f"`{row.name}`", default, bounds, "yes" if row.live else "", row.metadata["meaning"]
+    return f"`{row.name}`{LIVE if row.live else ''}", default, bounds, row.metadata["meaning"]
 
 
 def node_parameters() -> str:
-    """Parameters of all nodes, as they declare them: every settings class that a node's module works with."""
-    parts = []
+    """Parameters of all nodes, as they declare them: every settings class that a node's module works with.
+
+    Those that several nodes have alike stand in the first table; rows that differ only in the name are one row.
+    """
+    owners: dict[tuple[str, ...], list[str]] = {}
     for node, module in modules().items():
         found = [kind for name, kind in vars(module).items() if name.endswith("Settings") and is_dataclass(kind)]
         kinds = [kind for kind in found if not kind.__module__.startswith("hexapod_control.servos")]  # robot files'
-        rows = [_parameter(row) for kind in kinds for row in parameters.table(kind)]
-        parts.append(f"### {node}\n\n{table(('parameter', 'default', 'bounds', 'live', 'what it is'), rows)}")
+        for row in (_parameter(row) for kind in kinds for row in parameters.table(kind)):
+            owners.setdefault(row, []).append(node)
+    head = ("parameter", "default", "bounds", "what it is")
+    shared = [(*row, ", ".join(nodes)) for row, nodes in owners.items() if len(nodes) > 1]
+    parts = [f"### Of several nodes\n\n{table((*head, 'nodes'), shared)}"]
+    for node in modules():
+        own: dict[tuple[str, ...], list[str]] = {}
+        for name, *row in (row for row, nodes in owners.items() if nodes == [node]):
+            own.setdefault(tuple(row), []).append(name)
+        if own:
+            parts.append(f"### {node}\n\n{table(head, ((', '.join(names), *row) for row, names in own.items()))}")
     return "\n\n".join(parts)
 
 
@@ -326,23 +340,9 @@ def launch_arguments() -> str:
     return table(("argument", "default", "launch files", "what it is"), map(row, node_graph.ARGUMENTS.values()))
 
 
-def options() -> str:
-    """All subcommands of `hexapod` and their options."""
-    parts = []
-    for command, row in main.COMMANDS.items():
-        commands: Any = next(a for a in main.parser(command)._actions if isinstance(a, argparse._SubParsersAction))
-        rows = [_option(action) for action in commands.choices[command]._actions if action.dest != "help"]
-        parts.append(
-            f"### hexapod {command}\n\n{row.text[0].upper()}{row.text[1:]}.\n\n{table(('option', 'what it is'), rows)}"
-        )
-    return "\n\n".join(parts)
-
-
-def _option(action: argparse.Action) -> tuple[str, str]:
-    value = action.metavar or action.dest.upper()
-    values = (value,) if isinstance(value, str) else value
-    words = (*action.option_strings, *(() if action.nargs == 0 else values))
-    return f"`{' '.join(words)}`", (action.help or "") % {"default": action.default}
+def commands() -> str:
+    """All subcommands of `hexapod`."""
+    return table(("command", "what it does"), ((f"`{name}`", row.text) for name, row in main.COMMANDS.items()))
 
 
 def robot_file_lines() -> Iterator[schema.SchemaLine]:
@@ -361,27 +361,54 @@ def robot_file_lines() -> Iterator[schema.SchemaLine]:
 
 def robot_file() -> str:
     """All keys of a robot file by section."""
-    head = ("key", "type", "unit", "bounds", "default", "what it is", "hint of a refusal")
+    head = ("key", "value", "default", "what it is")
     parts = []
     for section, lines in groupby(robot_file_lines(), lambda line: line.key.partition(".")[0]):
-        rows = ((f"`{line.key}`", *line[1:]) for line in lines)
+        rows = ((f"`{line.key}`", _value(line), line.default, line.meaning) for line in lines)
         parts.append(f"## {section}\n\n{SECTIONS[section]}\n\n{table(head, rows)}")
     return "\n\n".join(parts)
 
 
+def _value(line: schema.SchemaLine) -> str:
+    """Bounds and unit of a value, with its type unless it is a plain number or the bounds say it."""
+    bounds = f"{line.bound} {line.unit}".strip()
+    return bounds if line.kind in ("number", "text", "word") else f"{line.kind}, {bounds}"
+
+
 def motion_file() -> str:
     """Keys of a motion file and of every kind of step."""
-    head = ("key", "value", "default", "scaled", "what it is")
-    parts = [table(head, (*(key.documentation for key in keys(Choreography).values()), FOR_HEIGHT_DOCUMENTATION))]
+    head = ("key", "value", "default", "what it is")
+    rows = (*(key.documentation for key in keys(Choreography).values()), FOR_HEIGHT_DOCUMENTATION)
+    parts = [table(head, map(_motion_key, rows))]
+    steps: list[tuple[str, ...]] = []
     for name, kind in KINDS.items():
-        rows = [key.documentation for key in keys(kind).values()]
-        parts.append(f"### Step {name}\n\n{kind.__doc__}" + (f"\n\n{table(head, rows)}" if rows else ""))
-    return "\n\n".join(parts)
+        steps.append((f"**{name}**", "", "", "", f"{kind.__doc__}"))
+        steps += [("", *_motion_key(key.documentation)) for key in keys(kind).values()]
+    return "\n\n".join((*parts, table(("step", *head), steps)))
+
+
+def _motion_key(documentation: tuple[str, str, str, str, str]) -> tuple[str, str, str, str]:
+    name, values, default, scaled, meaning = documentation
+    return name, values + SCALED if scaled else values, default, meaning
 
 
 def states() -> str:
     """States that follow from each request in each state, from trying all of them on the planner."""
-    return table(("state", "request", "states that follow"), transitions(load("phantomx").robot))
+    found: dict[str, dict[str, str]] = {}
+    for state, request, outcome in transitions(load("phantomx").robot):
+        found.setdefault(state, {})[request] = outcome
+    reasons: dict[str, int] = {}
+
+    def cell(outcome: str) -> str:
+        went, refused, reason = outcome.rpartition("refused: ")
+        if not refused:
+            return "" if outcome == "stays" else outcome
+        return f"{went}refused ({reasons.setdefault(reason, len(reasons) + 1)})"
+
+    requests = tuple(next(iter(found.values())))
+    rows = [(state, *(cell(row[request]) for request in requests)) for state, row in found.items()]
+    numbered = "\n".join(f"{number}. {reason}" for reason, number in reasons.items())
+    return f"{table(('state', *requests), rows)}\n\nRefused because:\n\n{numbered}"
 
 
 def servo_models() -> str:
@@ -442,7 +469,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "services": services,
     "parameters": node_parameters,
     "launch arguments": launch_arguments,
-    "options": options,
+    "commands": commands,
     "motion file": motion_file,
     "states": states,
 }

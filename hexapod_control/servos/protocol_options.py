@@ -9,7 +9,7 @@ from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.schema import ChoiceRow, NumberRow, SchemaLine, did_you_mean, refuse_unknown, yaml_text
 from hexapod_control.core.quantity import Quantity
 
-OF_PROTOCOL = "as the protocol does without it"
+OF_PROTOCOL = "that of the protocol"
 
 
 def number_option(key: str, unit: str, lower: float, upper: float, meaning: str, *, whole: bool = False) -> NumberRow:

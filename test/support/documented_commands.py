@@ -32,7 +32,8 @@ def text(name: str) -> str:
 @cache
 def reference() -> dict[str, str]:
     """Topics, services, parameters and launch arguments of the reference, with the type in the second column."""
-    found = re.findall(r"^\| `([^` ]+)` \| `?([^`|]*)`? \|", text("docs/reference.md"), re.M)
+    rows = re.findall(r"^\| (`[^|]+) \| `?([^`|]*)`? \|", text("docs/reference.md"), re.M)
+    found = [(name, second) for names, second in rows for name in re.findall(r"`([^` ]+)`", names)]
     return dict(reversed(found))  # the first table with a name has its type
 
 
