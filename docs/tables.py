@@ -144,15 +144,15 @@ SECTIONS: Mapping[str, str] = {  # of a robot file, in the words above its keys
     "foot": "The ball at the end of every tibia.",
     "imu": "Where the IMU is.",
     "walk": "Default settings of the walk. The gaits: [How it walks](how-it-walks.md#3-a-gait-is-a-row-of-a-table).",
-    "leg": "What all legs have in common. A servo of [the table](your-servos.md) needs only `model` and `voltage`; without\n"
-    "`joints` its legs turn as far as the servo. Of data sheets: rad/s = rpm / 9.549, N m = kgf cm / 10.2.",
-    "legs": "One entry per leg, at least four. Rows of arrays and messages follow their order. All keys of `leg` may be\n"
-    "repeated here.",
+    "leg": "What all legs have in common. A servo of [the table](your-servos.md) needs only `model` and `voltage`;\n"
+    "without `joints` its legs turn as far as the servo. Of data sheets: rad/s = rpm / 9.549, N m = kgf cm / 10.2.",
+    "legs": "One entry per leg, at least four. Rows of arrays and messages follow their order. All keys of `leg` may\n"
+    "be repeated here.",
     "gaits": "Optional: gaits in addition to those derived from the hip positions ([Your own gait](your-own-gait.md)).",
     "odometry_scale": "Optional: written by `hexapod odom-calibrate` "
     "([Odometry of your robot](many-robots.md#odometry-of-your-robot)).",
-    "servos": "Optional, written by `hexapod calibrate` and explained in [Servos](servos.md#the-section-servos). Without it\n"
-    "the driver emulates the servos (loopback).",
+    "servos": "Optional, written by `hexapod calibrate` ([Servos](servos.md#the-section-servos)). Without it the\n"
+    "driver emulates the servos (loopback).",
     "io": "Optional: sensors on I2C and GPIO ([Kits](kits.md)). Of each sensor only `chip` is required,\n"
     "of foot switches also `pins`.",
 }
