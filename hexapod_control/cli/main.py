@@ -58,6 +58,13 @@ COMMANDS = {
         "print state, reports and health of a running robot: hours, distance, voltage, cycles",
         "--namespace /robot1",
     ),
+    "estop": Command("drive.request", "emergency stop: the torque goes off at once, the robot may fall", ""),
+    "reset": Command("drive.request", "clear the emergency stop and past faults; the torque stays off", ""),
+    "arm": Command("drive.request", "switch the torque on, where the servos are", ""),
+    "disarm": Command("drive.request", "switch the torque off; let the robot sit down before", ""),
+    "stand": Command("drive.request", "make a running robot stand up", ""),
+    "sit": Command("drive.request", "make a running robot sit down", ""),
+    "stop": Command("drive.request", "make a running robot stop with its feet down", "--namespace /robot1"),
     "recover": Command(
         "drive.recover", "make a robot that has fallen fold its legs and stand up again", "--namespace /robot1"
     ),

@@ -5,17 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from rclpy.task import Future
-
 from hexapod_control.bringup.process_supervisor import StopSignal
 from hexapod_control.clients.robot_client import RobotClient
 from hexapod_control.clients.robot_search import why_no_robot
+from hexapod_control.clients.service_request import MAX_ANSWER
 from hexapod_control.core.names import shortened
 
 POLL_S = 0.02
 SERVICE_TIMEOUT_S = 3.0
 DISCOVERY_S = 5.0  # time limit for the discovery of a running robot
-MAX_ANSWER = 1000  # characters of an answer of the robot that are shown
 POSTURE_S = 20.0  # time limit for standing up, for sitting down, and for coming to rest
 
 
@@ -79,16 +77,12 @@ class BoundedWait:
             found = hint if self._robot.has_listener else f"; {why_no_robot(self._robot.robot_namespace)}"
             raise RobotError(f"the robot is not ready after {seconds:g} s: no {missing}{found}")
 
-    def request(self, service: str) -> None:
-        """Calls stand, sit or stop and waits for the response. Raises RobotError with the reason of a refusal."""
-        response = self._robot.request(service)
-        self.result(response, f"answer to {service}")
-        if not response.result().success:
-            raise RobotError(f"{service} was refused: {response.result().message}")
-
-    def result(self, future: Future, action: str) -> None:
-        """Waits for the result of a future; `action` as in `until_robot`."""
-        self.until_robot(future.done, SERVICE_TIMEOUT_S, action)
+    def request(self, name: str) -> None:
+        """Makes one of the requests of `service_request` and waits for its end. Raises RobotError if it is refused."""
+        request = self._robot.request(name)
+        self.until_robot(lambda: request.success is not None, SERVICE_TIMEOUT_S, f"answer to {name}")
+        if not request.success:
+            raise RobotError(f"{name} was refused: {request.answer}")
 
     def stand(self, seconds: float) -> None:
         """Requests to stand and waits until the robot stands and can walk."""

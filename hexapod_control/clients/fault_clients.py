@@ -1,4 +1,4 @@
-"""The nodes of `hexapod leg`, `recover` and `status`: requests after a fault, and reports of the robot."""
+"""The nodes of `hexapod arm`, `leg`, `recover`, `status` and others: requests after a fault, and reports."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from diagnostic_msgs.msg import DiagnosticArray
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from hexapod_control.clients.bounded_wait import DISCOVERY_S, MAX_ANSWER, RobotError, wait_until
+from hexapod_control.clients import service_request
+from hexapod_control.clients.bounded_wait import DISCOVERY_S, RobotError, wait_until
 from hexapod_control.clients.robot_search import why_no_robot
-from hexapod_control.core.names import shortened
+from hexapod_control.clients.service_request import MAX_ANSWER, ServiceRequest
+from hexapod_control.core.names import enumerated, shortened
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.ros.client_node import ClientNode
 from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
@@ -62,6 +64,23 @@ class LegClient(ClientNode):
 
     def _is_done(self, word: str, leg: str) -> bool:
         return self._lost is not None and (leg in self._lost) == (word == "lost")
+
+
+class RequestClient(ClientNode):
+    """Context manager: a node that makes one request to a robot."""
+
+    def request(self, name: str) -> str:
+        """Makes a request of `service_request`. Returns the answer; raises RobotError if it is refused."""
+        clients = service_request.clients(self._node, name)
+        if not wait_until(lambda: all(c.service_is_ready() for c in clients.values()), DISCOVERY_S, self._spin_once):
+            missing = enumerated(clients)
+            raise RobotError(f"no robot offers {missing}: {why_no_robot(self.robot_namespace)}")
+        request = ServiceRequest(name, clients)
+        if not wait_until(lambda: request.success is not None, ANSWER_S, self._spin_once):
+            raise RobotError(f"the robot did not answer within {ANSWER_S:g} s")
+        if not request.success:
+            raise RobotError(request.answer)
+        return request.answer
 
 
 class RecoveryClient(ClientNode):

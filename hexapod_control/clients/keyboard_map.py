@@ -34,7 +34,7 @@ DIRECTIONS = {  # key: forward, left, counter-clockwise; Shift strafes instead o
 }
 SPEEDS = {"q": 1.1, "z": 1 / 1.1}
 MIN_SPEED_SHARE = 0.05  # of the maximum speed
-REQUESTS = {"t": "stand", "g": "sit", " ": "stop"}
+REQUESTS = {"t": "stand", "g": "sit", " ": "stop", "E": "estop", "R": "rearm"}
 # per key press
 SHIFT_M = 0.005
 TILT_RAD = 0.03
@@ -61,6 +61,7 @@ HELP = (
     "u i o   Shift: strafe           t stand   g sit   SPACE stop   Ctrl-C end",
     "j k l   q/z: faster, slower     1-9 gait    r/f body up, down  arrows shift it",
     "m , .   holds until next key    w/s pitch   a/d roll   e/c yaw   x neutral pose",
+    "E       E-STOP: torque off, the robot may fall     R torque on again, then t",
 )
 _TOKEN = re.compile(r"\x1b\[[0-9;]*[A-Za-z~]|\x1bO[A-Z]|.", re.DOTALL)
 _UNFINISHED = re.compile(r"\x1b(\[[0-9;]*|O)?$")
@@ -92,7 +93,7 @@ class KeyboardMap:
                 yield request
 
     def press(self, key: str) -> str:
-        """Handles a key. Returns the request `stand`, `sit`, `stop`, `pose` or `gait NAME`; empty for velocity."""
+        """Handles a key. Returns a value of REQUESTS, `pose` or `gait NAME`; empty for velocity."""
         if key in DIRECTIONS:
             self.direction = DIRECTIONS[key]
         elif key in SPEEDS:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from rclpy.task import Future
-
-from hexapod_control.clients.bounded_wait import MAX_ANSWER
 from hexapod_control.clients.keyboard_map import KeyboardMap
 from hexapod_control.clients.robot_client import RobotClient
 from hexapod_control.clients.robot_search import why_no_robot
+from hexapod_control.clients.service_request import ServiceRequest
 from hexapod_control.clients.terminal import Terminal
 from hexapod_control.core.kinematics.se2 import ZERO
-from hexapod_control.core.names import shortened
 
 
 class KeyboardPilot:
@@ -20,7 +17,7 @@ class KeyboardPilot:
         self._robot = robot
         self._terminal = terminal
         self._keyboard = KeyboardMap()
-        self._responses: list[tuple[str, Future]] = []  # by service
+        self._requests: list[ServiceRequest] = []  # without an answer yet
 
     def step(self) -> bool:
         """Handles the keys pressed since the last call. Returns True if the commanded velocity changed.
@@ -36,7 +33,7 @@ class KeyboardPilot:
         if twist != robot.twist:
             robot.twist = twist
             robot.send()
-        self._show_refusals()
+        self._show_answers()
         self._terminal.status(self.status())
         return twist != before
 
@@ -49,18 +46,17 @@ class KeyboardPilot:
         else:
             robot.twist = ZERO
             robot.send()
-            if robot.has_service(request):
-                self._responses.append((request, robot.request(request)))
-            else:
-                found = robot.has_listener
-                reason = "is gait_planner running?" if found else why_no_robot(robot.robot_namespace)
-                self._terminal.line(f"{request}: the service is not available; {reason}")
+            self._requests.append(robot.request(request))
 
-    def _show_refusals(self) -> None:
-        for request, response in self._responses:
-            if response.done() and not response.result().success:
-                self._terminal.line(f"{request} was refused: {shortened(response.result().message, MAX_ANSWER)}")
-        self._responses = [(request, response) for request, response in self._responses if not response.done()]
+    def _show_answers(self) -> None:
+        robot = self._robot
+        for request in self._requests:
+            if request.success is False:
+                reason = "" if robot.has_listener else f"; {why_no_robot(robot.robot_namespace)}"
+                self._terminal.line(f"{request.name} was refused: {request.answer}{reason}")
+            elif request.success and request.name in ("estop", "rearm"):  # the status line does not show the torque
+                self._terminal.line(request.answer)
+        self._requests = [request for request in self._requests if request.success is None]
 
     def status(self) -> str:
         """State, gait, commanded velocity and the source that drives, in one line."""

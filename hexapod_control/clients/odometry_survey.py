@@ -14,7 +14,14 @@ from rclpy.parameter_client import AsyncParameterClient
 from rclpy.task import Future
 
 from hexapod_control.bringup.process_supervisor import StopSignal, stop_requests
-from hexapod_control.clients.bounded_wait import POSTURE_S, BoundedWait, EndRequested, RobotError, drive_limit
+from hexapod_control.clients.bounded_wait import (
+    POSTURE_S,
+    SERVICE_TIMEOUT_S,
+    BoundedWait,
+    EndRequested,
+    RobotError,
+    drive_limit,
+)
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import RobotClient
 from hexapod_control.config.errors import RobotFileError
@@ -89,7 +96,7 @@ class OdometrySurvey:
         future = self._robot.settings()
         if future is None:
             return "", ""
-        self._wait.result(future, "answer with the parameters of its odometry")
+        self._wait.until_robot(future.done, SERVICE_TIMEOUT_S, "answer with the parameters of its odometry")
         mode, robot = future.result().values
         return mode.string_value, robot.string_value
 

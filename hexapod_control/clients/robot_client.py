@@ -14,11 +14,11 @@ from geometry_msgs.msg import TwistStamped
 from nav_msgs.msg import Odometry
 from rclpy.duration import Duration
 from rclpy.parameter import Parameter
-from rclpy.task import Future
 from std_msgs.msg import String
-from std_srvs.srv import Trigger
 
+from hexapod_control.clients import service_request
 from hexapod_control.clients.connection_options import ConnectionOptions
+from hexapod_control.clients.service_request import ServiceRequest
 from hexapod_control.clients.trajectory_log import TrajectoryLog, TrajectorySample
 from hexapod_control.core.kinematics.body_pose import BodyPose, quaternion_angles
 from hexapod_control.core.kinematics.se2 import ZERO, Pose
@@ -35,7 +35,7 @@ COMMAND_PERIOD_S = 0.05
 ZERO_REPEAT_S = 0.5  # a zero command is repeated for this long after driving
 MIN_READERS = 3  # subscribers of joint_states: gait_planner, inverse_kinematics, odometry
 PRESENT_S = 2.0  # a node counts as running for this long after its last announcement
-SERVICES = ("stand", "sit", "stop")
+POSTURES = ("stand", "sit", "stop")
 
 
 class RobotClient(ClientNode):
@@ -66,7 +66,7 @@ class RobotClient(ClientNode):
         self._gait = node.create_publisher(String, "gait", COMMAND)
         self._pose = node.create_publisher(PoseMessage, "body_pose", COMMAND)
         self._announcement = DriveAnnouncement(node, self.source_name)
-        self._clients = {name: node.create_client(Trigger, name) for name in SERVICES}
+        self._clients = service_request.clients(node, *service_request.STEPS)
         node.create_subscription(String, TOPIC, self._on_presence, LATCHED_HISTORY)
         node.create_subscription(String, "gait_state", self._on_state, LATCHED)
         node.create_subscription(String, "gait_active", self._on_gait, LATCHED)
@@ -118,7 +118,7 @@ class RobotClient(ClientNode):
             "gait_state": self.state not in ("", "unknown"),
             "cmd_vel's subscriber": self.has_listener,
             "gait's subscriber": self._gait.get_subscription_count() > 0,
-            **{f"service {name}": self.has_service(name) for name in SERVICES},
+            **{f"service {name}": self.has_service(name) for name in POSTURES},
         }
         return [name for name, there in available.items() if not there]
 
@@ -167,9 +167,9 @@ class RobotClient(ClientNode):
         """Publishes the name of a gait."""
         self._gait.publish(String(data=name))
 
-    def request(self, service: str) -> Future:
-        """Calls stand, sit or stop. Returns the future of its Trigger response."""
-        return self._clients[service].call_async(Trigger.Request())
+    def request(self, name: str) -> ServiceRequest:
+        """Begins a request, one of `service_request.STEPS`."""
+        return ServiceRequest(name, self._clients)
 
     def has_service(self, service: str) -> bool:
         """True if a service is available."""

@@ -134,7 +134,7 @@ def test_a_missing_robot_is_reported(window):
     window = window()
     window.until(lambda: "no robot found" in window.text, "the message")
     window.type("t")
-    window.until(lambda: "stand: the service is not available; " in window.text, "the message")
+    window.until(lambda: "stand was refused: no node offers the service stand; " in window.text, "the message")
 
 
 def test_without_a_terminal_it_is_bad_input_in_one_line(capsys, monkeypatch):

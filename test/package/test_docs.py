@@ -128,6 +128,8 @@ def test_the_keys_of_the_readme_are_those_of_the_keyboard():
         "t": "stand up",
         "g": "sit down",
         " ": "halt",
+        "E": "E-STOP",
+        "R": "torque on again",
     }
     assert {"q", "z", "1", "4", ""} <= set(documented) - set(keyboard.DIRECTIONS)
 

@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from std_srvs.srv import SetBool, Trigger
-
 from hexapod_control.bringup import node_graph, shared_process
 from hexapod_control.bringup.process_supervisor import NodeExitError, StopSignal, Supervisor, stop_requests
 from hexapod_control.cli.servos.interruption import Interrupted
@@ -32,28 +30,6 @@ SLOW_SHARE = 0.3  # of the top speed
 # of walking, and of standing
 WALK_S = 6.0
 HOLD_S = 2.0
-
-
-class FirstClient(RobotClient):
-    """A robot client that can also switch the torque on and off."""
-
-    def __init__(self, options: ConnectionOptions) -> None:
-        super().__init__(options)
-        self._arm = self._node.create_client(Trigger, "arm")
-        self._estop = self._node.create_client(SetBool, "estop")
-
-    def arm(self, wait: BoundedWait) -> None:
-        """Switches the torque on. Raises RobotError with the reason of a refusal."""
-        wait.until_robot(self._arm.service_is_ready, ARM_S, "offer arm")
-        response = self._arm.call_async(Trigger.Request())
-        wait.result(response, "answer to arm")
-        if not response.result().success:
-            raise RobotError(f"arm was refused: {response.result().message}")
-
-    def cut_torque(self) -> None:
-        """Latches the emergency stop."""
-        response = self._estop.call_async(SetBool.Request(data=True))
-        wait_until(response.done, ESTOP_S, self.spin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +68,7 @@ def drive(
         with (
             stop_requests() as stop,
             Supervisor((nodes,), show) as supervisor,
-            FirstClient(ConnectionOptions("", stamped_by_default())) as robot,
+            RobotClient(ConnectionOptions("", stamped_by_default())) as robot,
         ):
 
             def checked() -> None:
@@ -103,7 +79,8 @@ def drive(
                 wait = BoundedWait(robot, stop, checked)
                 speed = _carry_out(robot, supervisor.graph, wait, motion, _cycle(file))
             except TorqueStop:
-                robot.cut_torque()
+                estop = robot.request("estop")
+                wait_until(lambda: estop.success is not None, ESTOP_S, robot.spin)
                 raise
     except (RobotError, NodeExitError) as error:
         raise StageError(Sentence.of(error)) from None
@@ -130,10 +107,11 @@ def _cycle(file: RobotFile) -> float:
     return max(gait.cycle for gait in Capabilities.of(robot).selection().gaits) * robot.walk.swing_time
 
 
-def _carry_out(robot: FirstClient, graph: str, wait: BoundedWait, motion: FirstMotion, cycle: float) -> float:
+def _carry_out(robot: RobotClient, graph: str, wait: BoundedWait, motion: FirstMotion, cycle: float) -> float:
     """Stands up, moves and sits down. Returns the speed [m/s]."""
     wait.until_robot(lambda: graph in robot.graphs, READY_S, "start")
-    robot.arm(wait)  # only then the planner knows the pose
+    wait.until_robot(lambda: robot.has_service("arm"), ARM_S, "offer arm")
+    wait.request("arm")  # only then the planner knows the pose
     wait.until_ready(READY_S)
     try:
         wait.stand(POSTURE_S)
