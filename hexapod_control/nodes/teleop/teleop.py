@@ -118,7 +118,7 @@ class TeleopNode(GuardedNode):
         client = self._posture_clients[service]
         if not client.service_is_ready():
             self.report(
-                f"no {service}", ReportLevel.ERROR, f"{service}: service not available; is gait_planner running?"
+                f"no {service}", ReportLevel.ERROR, f"no node offers the service {service}; is gait_planner running?"
             )
             return
         client.call_async(Trigger.Request()).add_done_callback(lambda future: self._report_refusal(service, future))

@@ -88,7 +88,7 @@ def test_a_source_is_announced_while_it_drives(pad, monkeypatch, drives):
 def test_a_posture_is_a_call_of_its_service_and_a_refusal_is_reported(pad):
     pad.ready = False
     pad.does(call="sit")
-    assert pad.report("no sit") == (ReportLevel.ERROR, "sit: service not available; is gait_planner running?")
+    assert pad.report("no sit") == (ReportLevel.ERROR, "no node offers the service sit; is gait_planner running?")
     pad.ready = True
     for response in (SimpleNamespace(success=True, message="sitting down"), None):
         pad.does(call="sit")
