@@ -61,6 +61,7 @@ setup(
     project_urls={url.get("type"): url.text for url in MANIFEST.iter("url")},
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
     package_data={
+        f"{NAME}.config": ["sentences/*"],
         f"{NAME}.ros.transport": ["*.xml"],
         f"{NAME}.web": ["static/*", "static/*/*"],
         f"{NAME}.web.dialog_pages": ["pages/*/*", "pages/*/*/*"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 import mimetypes
 import time
 from collections.abc import Callable, Mapping
@@ -44,6 +45,11 @@ class PageFile:
     compressed: bytes  # gzip
     kind: str
 
+    @classmethod
+    def of(cls, data: bytes, kind: str) -> PageFile:
+        """A file with this content, of a MIME type."""
+        return cls(data, gzip.compress(data, mtime=0), kind)
+
 
 def pages(folder: Path = STATIC) -> dict[str, PageFile]:
     """Returns all files of a page by URL path."""
@@ -57,14 +63,22 @@ def files(folder: Path) -> dict[str, PageFile]:
     for path in sorted(file for file in folder.rglob("*") if file.is_file()):
         kind = TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
         data = path.read_bytes()
-        found[f"/{path.relative_to(folder).as_posix()}"] = PageFile(data, gzip.compress(data, mtime=0), kind)
+        found[f"/{path.relative_to(folder).as_posix()}"] = PageFile.of(data, kind)
     return found
 
 
-def with_shared(common: Path, folder: Path) -> dict[str, PageFile]:
-    """Returns the files of a dialog page: its own, those of all dialog pages, and those of the robot's page."""
+def with_shared(common: Path, folder: Path, said: Mapping[str, Mapping[str, str]]) -> dict[str, PageFile]:
+    """Returns the files of a dialog page: its own, those of all dialog pages, and those of the robot's page.
+
+    Its texts in a language include what its program says, `said`, by language and key.
+    """
     shared = files(STATIC)
-    return {**{name: shared[name] for name in SHARED}, **files(common), **pages(folder)}
+    found = {**{name: shared[name] for name in SHARED}, **files(common), **pages(folder)}
+    for language, texts in said.items():
+        path = f"/texts/{language}.json"
+        table = {**texts, **json.loads(found[path].data)}
+        found[path] = PageFile.of(json.dumps(table, ensure_ascii=False).encode(), found[path].kind)
+    return found
 
 
 class PageFiles:

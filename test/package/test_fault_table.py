@@ -11,7 +11,8 @@ from functools import cache
 
 import pytest
 from support.paths import ROOT, SOURCES, syntax_nodes, syntax_tree, test_file
-from support.sentences import sentences
+
+from hexapod_control.config.sentence import TEXTS
 
 PAGE = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
 COLUMNS = ["fault", "detected by", "within", "robot does", "reported", "recovers by", "test"]
@@ -42,7 +43,8 @@ def texts(nodes):
 @cache
 def messages():
     """All texts of the package, one per line."""
-    return "\n".join(text.replace("\n", " ") for path in SOURCES for text in texts(syntax_nodes(path)))
+    written = [text for path in SOURCES for text in texts(syntax_nodes(path))]
+    return "\n".join(text.replace("\n", " ") for text in (*written, *TEXTS["en"].values()))
 
 
 @cache
@@ -68,7 +70,7 @@ def asserted(message, named):
         candidates |= tests[test] | shared
     if any(pattern(message).search(text) for text in candidates):
         return True
-    kinds = {kind for kind, text in sentences(".").items() if pattern(message).search(text.replace("\n", " "))}
+    kinds = {kind for kind, text in TEXTS["en"].items() if pattern(message).search(text.replace("\n", " "))}
     if any(kinds & set(text.split()) for text in candidates):
         return True
     matcher = SequenceMatcher(None, "", message, autojunk=False)

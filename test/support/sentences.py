@@ -1,4 +1,4 @@
-"""All sentences in source files, found in their syntax trees."""
+"""The kinds of all sentences in source files, found in their syntax trees."""
 
 import ast
 import re
@@ -12,20 +12,24 @@ KINDS = ("Sentence", "Refusal")
 
 
 @cache
-def sentences(*folders):
-    """The texts of all sentences in folders of the package, by kind; sentences without a kind are left out."""
-    found: dict[str, str] = {}
-    for path in (path for folder in folders for path in sorted((PACKAGE / folder).rglob("*.py"))):
-        constants = {}
+def kinds():
+    """The kinds of the sentences in the package, as regular expressions; names are left out."""
+    found = set()
+    for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-                constants[ast.unparse(node.targets[0])] = node.value.value
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in KINDS and len(node.args) == 2:
-                kind, text = node.args
-                text = constants.get(ast.unparse(text), text.value if isinstance(text, ast.Constant) else None)
-                if isinstance(kind, ast.Constant) and kind.value and text is not None:
-                    assert found.setdefault(kind.value, text) == text, f"{path}: {kind.value} is another sentence"
-    return found
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in KINDS:
+                found |= set(map(_pattern, _alternatives(node.args[0])))
+    return frozenset(found - {""})
+
+
+def _alternatives(kind):
+    return [kind.body, kind.orelse] if isinstance(kind, ast.IfExp) else [kind]
+
+
+def _pattern(kind):
+    parts = kind.values if isinstance(kind, ast.JoinedStr) else [kind]
+    fixed = [re.escape(each.value) if isinstance(each, ast.Constant) else r"\w+" for each in parts]
+    return "" if fixed == [r"\w+"] else "".join(fixed)
 
 
 def fields(text):

@@ -74,7 +74,7 @@ def test_the_page_needs_no_resource_that_its_security_policy_forbids():
 
 @pytest.mark.parametrize("page", ASKING)
 def test_a_dialog_page_loads_its_own_files_and_needs_nothing_that_is_forbidden(page):
-    found = with_shared(COMMON, PAGES / page)
+    found = with_shared(COMMON, PAGES / page, {})
     used, own = loaded("/index.html", found), files(PAGES / page)
     assert {path for path in own if not path.startswith("/texts/")} <= used
     html = found["/"].data.decode()
@@ -88,7 +88,7 @@ def test_a_dialog_page_loads_its_own_files_and_needs_nothing_that_is_forbidden(p
 
 
 def test_shared_files_of_dialog_pages_are_used_by_at_least_one():
-    used = {path for page in ASKING for path in loaded("/index.html", with_shared(COMMON, PAGES / page))}
+    used = {path for page in ASKING for path in loaded("/index.html", with_shared(COMMON, PAGES / page, {}))}
     assert {*files(COMMON), *SHARED} <= used
 
 

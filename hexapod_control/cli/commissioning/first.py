@@ -15,8 +15,8 @@ from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
 from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.section_writer import own_file
+from hexapod_control.config.sentence import TEXTS, Sentence
 from hexapod_control.config.shipped_files import use_venv_prefix
-from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneError
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.calibration.assign_ids import USUAL_IDS
@@ -69,7 +69,7 @@ class CommissioningRun:
 
         dialog = PageDialog(self.robot)
         page = FirstPage(self.path.name, self.robot.leg_names, dialog, self.machine)
-        with RequestServer(page.reply, "first", lan=lan).in_background(PORT, HINT):
+        with RequestServer(page.reply, "first", said=TEXTS, lan=lan).in_background(PORT, HINT):
             return self.run(dialog, dialog.check, dialog.sleep, page.end)
 
     def run(
@@ -93,12 +93,7 @@ class CommissioningRun:
             with interruptions():
                 CommissioningSession(self.machine, acts.by_key, acts.relax, dialog, self._file).run()
         except (Abandoned, Interrupted) as stop:
-            text = Sentence(
-                "evening_interrupted",
-                "{done} of {count} stages are done: run the same command again to continue",
-                done=len(progress.done),
-                count=len(BY_KEY),
-            )
+            text = Sentence("evening_interrupted", done=len(progress.done), count=len(BY_KEY))
             with contextlib.suppress(OSError):  # the terminal may be gone
                 print(f"\n{text}", flush=True)
             end(text, "", "")
@@ -110,7 +105,7 @@ class CommissioningRun:
         command = f"ros2 launch hexapod_control bringup.launch.py robot:={self.path} web:=true"
         target = self.path.with_name(f"{self.path.stem}.first-evening.md")
         target.write_text(report(self.machine.progress, self.path.name, command), encoding="utf-8")
-        text = Sentence("robot_walks", "The robot walks.")
+        text = Sentence("robot_walks")
         print(f"\n{text}\nrobot file: {self.path}\nreport:     {target}\nNext time:\n  {command}")
         end(text, str(target), command)
 

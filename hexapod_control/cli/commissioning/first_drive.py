@@ -14,8 +14,8 @@ from hexapod_control.clients.bounded_wait import POSTURE_S, BoundedWait, EndRequ
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import RobotClient
 from hexapod_control.config.robots.robot_file import RobotFile
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.sentence import Sentence
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.servos.calibration.dialog import TorqueStop
@@ -43,9 +43,9 @@ class FirstMotion:
 
 
 MOTIONS = {
-    "stand_up": FirstMotion(0.0, HOLD_S, 0.0, Sentence("stood_up_and_sat_down", "stood up and sat down")),
-    "step": FirstMotion(SLOW_SHARE, 0.0, 1.0, Sentence("made_a_step", "one step with each leg at {speed:.2f} m/s")),
-    "walk": FirstMotion(SLOW_SHARE, WALK_S, 0.0, Sentence("walked_slowly", "walked slowly at {speed:.2f} m/s")),
+    "stand_up": FirstMotion(0.0, HOLD_S, 0.0, Sentence("stood_up_and_sat_down")),
+    "step": FirstMotion(SLOW_SHARE, 0.0, 1.0, Sentence("made_a_step")),
+    "walk": FirstMotion(SLOW_SHARE, WALK_S, 0.0, Sentence("walked_slowly")),
 }
 
 
@@ -87,7 +87,7 @@ def drive(
     except EndRequested:
         if stop.number != signal.SIGINT:
             raise Interrupted(stop.number) from None  # nobody may be there to answer the next question
-        raise StageError(Sentence("interrupted", "interrupted: the robot sits and its torque is off")) from None
+        raise StageError(Sentence("interrupted")) from None
     return motion.result.with_values(speed=speed)
 
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hexapod_control.cli.commissioning.page_dialog import PageDialog
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.names import JOINTS
-from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.calibration.dialog import Typed
 from hexapod_control.servos.commissioning.commissioning_session import BEGIN
 from hexapod_control.servos.commissioning.stages import STAGES, StageMachine

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Union
 
 from hexapod_control.config.robots.draft.questions.drawings import svg_drawing
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.calibration.dialog import Prompt, TorqueStop
 from hexapod_control.servos.calibration.remote_dialog import RemoteDialog
 

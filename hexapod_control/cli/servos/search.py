@@ -15,8 +15,8 @@ from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots.draft.questions.drawings import drawing
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.section_writer import own_file
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import NoAnswerError, PortGoneError
 from hexapod_control.servos.bus.id_addressing import duplicate_ids
 from hexapod_control.servos.bus.serial_port import SerialPort
@@ -191,9 +191,9 @@ def identify(action: ServoAction) -> int:
     bus_access.check_models(bus, bus.identify())
     jogger = bus_access.servo_jogger(bus, settings, file, action.args.pace)
     state = CalibrationState(file.robot, settings.joints, jogger, TerminalDialog())
-    state.help = identify_joints.INTRODUCTION
+    state.help = Sentence("help_wiggle")
     _show(file.robot)
-    state.say(identify_joints.INTRODUCTION)
+    state.say(Sentence("help_wiggle"))
     try:
         with bus_access.at_work():
             identify_joints.identify(state, action.args.id)
@@ -210,7 +210,7 @@ def identify(action: ServoAction) -> int:
         print(f"{joint.short_name}: servo {joint.id}, direction {joint.direction:+d}")
     path = own_file(action.args.robot)
     try:
-        agreed = state.agrees(Sentence("save", "save into {path}?", path=path), True)
+        agreed = state.agrees(Sentence("save", path=path), True)
     except (Abandoned, Back):
         agreed = False
     if not agreed:

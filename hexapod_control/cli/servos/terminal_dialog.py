@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable
 
 from hexapod_control.config.robots.draft.questions.drawings import drawing
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.calibration.dialog import Abandoned, Dialog, Prompt
 
 POLL_PERIOD_S = 0.05

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.names import leg_and_joint
-from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import Bus, BusError
 from hexapod_control.servos.calibration.dialog import DONE, SKIP, Back, Dialog, Prompt, aside, name
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 USUAL_IDS = range(33)  # searched first: robots use small ids
 USUAL_TRIES = 2  # pings of each of them: on a busy computer a reply may be late
-HELP = Sentence(
-    "help_ids",
-    "Each servo gets the id of its joint, the highest id first, so that a new servo, which has id 1, can be connected\n"
-    "beside those that have their ids already. Connecting one servo alone is just as good. s skips a servo.",
-)
+HELP = Sentence("help_ids")
 
 
 class IdAssignment:
@@ -31,7 +27,7 @@ class IdAssignment:
 
     def run(self) -> None:
         """Assigns all ids. Raises Abandoned if the operator quits."""
-        self._dialog.say(Sentence("introduction_ids", "\n{help}", help=HELP))
+        self._dialog.say(Sentence("introduction_ids", help=HELP))
         assigned = self._bus.scan([joint.id for joint in self._joints if joint.id != 1], 2)
         index = 0
         while index < len(self._joints):
@@ -47,12 +43,7 @@ class IdAssignment:
         """Asks for the servo of a joint and writes its id. Returns whether that is done, or left out."""
         joint = self._joints[index]
         question = Sentence(
-            "connect_servo",
-            "{number}/{count}  connect the servo of {joint}: it gets id {id}. Enter afterwards",
-            number=index + 1,
-            count=len(self._joints),
-            joint=name(joint.short_name),
-            id=joint.id,
+            "connect_servo", number=index + 1, count=len(self._joints), joint=name(joint.short_name), id=joint.id
         )
         if self._dialog.ask(Prompt(question, (DONE, SKIP), joint=leg_and_joint(joint.joint)), HELP) is SKIP:
             return True
@@ -68,33 +59,14 @@ class IdAssignment:
         done = {joint.id for joint in self._joints[:index]}
         found = self._find_new(wanted, done)
         if not found:
-            raise BusError(
-                Sentence(
-                    "no_new_servo",
-                    "no new servo answers: check its plug and the power supply; if several new ones are connected, "
-                    "they answer at once and none is understood: connect one",
-                )
-            )
+            raise BusError(Sentence("no_new_servo"))
         if len(found) > 1:
-            raise BusError(
-                Sentence(
-                    "several_new_servos",
-                    "{count} new servos answer, with ids {ids}: connect only one",
-                    count=len(found),
-                    ids=", ".join(map(str, found)),
-                )
-            )
+            raise BusError(Sentence("several_new_servos", count=len(found), ids=", ".join(map(str, found))))
         old, model = next(iter(found.items()))
         if old == wanted:
-            return Sentence("has_id", "  {model}: has id {id} already", model=model, id=wanted)
+            return Sentence("has_id", model=model, id=wanted)
         self._bus.set_id(old, wanted)
-        return Sentence(
-            "id_changed",
-            "  {model}: id changed from {old} to {new} and stored in the servo",
-            model=model,
-            old=old,
-            new=wanted,
-        )
+        return Sentence("id_changed", model=model, old=old, new=wanted)
 
     def _find_new(self, wanted: int, done: set[int]) -> dict[int, str]:
         """Ids and models of the servos that answer and have not got their id in this assignment."""

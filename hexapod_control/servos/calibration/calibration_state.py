@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.names import leg_and_joint
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.calibration import dialog as words
 from hexapod_control.servos.calibration import joint_moves
 from hexapod_control.servos.calibration.dialog import DONE, THERE, Back, Choice, Dialog, Prompt, Typed
@@ -95,10 +95,7 @@ class CalibrationState:
         """
         if self.jogger.reports_position:
             joint = self.joint(rows[0])
-            self.wait(
-                Sentence("hold_pose", "{pose}. Enter when it is there", pose=pose),
-                joint if len(rows) == 1 else joint[:1],
-            )
+            self.wait(Sentence("hold_pose", pose=pose), joint if len(rows) == 1 else joint[:1])
             positions = self.jogger.positions([self.joints[row].id for row in rows])
             return {row: positions[self.joints[row].id] for row in rows}
         self.say(pose)
@@ -113,14 +110,7 @@ class CalibrationState:
         unit = self.scale.unit
         while True:
             position = self.jogger.positions([servo])[servo]
-            question = Sentence(
-                "jog",
-                "  {joint} to {target} ({position:.0f} {unit}):",
-                joint=self.label(row),
-                target=target,
-                position=position,
-                unit=unit,
-            )
+            question = Sentence("jog", joint=self.label(row), target=target, position=position, unit=unit)
             answer = self.ask(Prompt(question, (THERE, *words.JOGS), Typed.TEXT, self.joint(row)))
             if answer is THERE:
                 return position
@@ -142,7 +132,7 @@ class CalibrationState:
         if joint_moves.is_far(goal - position, self.scale.per_rad, unit):
             question = joint_moves.move_question(joint, position, goal, unit)
             if not self.agrees(question, False, self.joint(row)):
-                self.say(words.aside(Sentence("nothing_moved", "nothing has moved")))
+                self.say(words.aside(Sentence("nothing_moved")))
                 return
         self.energise()
         self.jogger.go({joint.id: goal})
@@ -151,18 +141,9 @@ class CalibrationState:
         """Switches the torque of servos that report no positions on, with the operator's consent: all of them move."""
         if self.jogger.reports_position or self.jogger.holds:
             return
-        if self.jogger.assumes_middle:
-            place = Sentence("to_the_middle", "the middle")
-        else:
-            place = Sentence("to_the_belly", "where they are on a robot that lies on its belly")
-        self.say(
-            Sentence(
-                "all_will_move",
-                "These servos report no positions: before the first one turns, all move to {place}, leg by leg.",
-                place=place,
-            )
-        )
-        self.wait(Sentence("hands_off", "Hands off the legs, feet free. Enter moves them"))
+        place = "to_the_middle" if self.jogger.assumes_middle else "to_the_belly"
+        self.say(Sentence("all_will_move", place=Sentence(place)))
+        self.wait(Sentence("hands_off"))
         self.jogger.hold(self.jogger.bus.ids)
 
     def label(self, row: int) -> Sentence:
@@ -186,8 +167,6 @@ class CalibrationState:
             self.say(
                 Sentence(
                     "narrow_reach",
-                    "  {joint} turns from {least:.1f} to {most:.1f} deg, but the robot file has {lower:g} to "
-                    "{upper:g}:\n  move the horn by one tooth, or narrow {key} in the file",
                     joint=self.label(row),
                     least=least,
                     most=most,

@@ -10,26 +10,17 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.names import quoted
-from hexapod_control.core.sentence import Sentence
 
 JOG_UNITS = (10, 50)  # [us or ticks] for + and -, for ++ and --
 JOG_NUMBER = re.compile(r"([+-]?)\s*([0-9]{1,9})")  # ASCII: int() also takes 1_000 and digits of other scripts
-JOG_HELP = Sentence(
-    "jog_help",
-    "Jog with + and - ({small} units), ++ and -- ({large}), or a number like +7 or -7 (by 7 units) or 1520 (to 1520); "
-    "Enter accepts.",
-    small=JOG_UNITS[0],
-    large=JOG_UNITS[1],
-)
-GENERAL_HELP = Sentence(
-    "general_help",
-    "To any question: back (b) returns to the question before, quit (q) keeps the answers for another time.",
-)
+JOG_HELP = Sentence("jog_help", small=JOG_UNITS[0], large=JOG_UNITS[1])
+GENERAL_HELP = Sentence("general_help")
 NAMED_ANGLES = {  # by column and degrees
-    (0, 0): Sentence("straight_out", "straight out"),
-    (1, 0): Sentence("level", "level"),
-    (2, -90): Sentence("straight_down", "straight down"),
+    (0, 0): Sentence("straight_out"),
+    (1, 0): Sentence("level"),
+    (2, -90): Sentence("straight_down"),
 }
 
 
@@ -58,18 +49,18 @@ class Choice:
         return self.words[0]
 
 
-YES = Choice(("y", "yes"), Sentence("yes", "Yes"))
-NO = Choice(("n", "no"), Sentence("no", "No"))
-DONE = Choice(("",), Sentence("done", "Done"))
-AGAIN = Choice(("r", "repeat"), Sentence("again", "Again"))
-SKIP = Choice(("s", "skip"), Sentence("skip", "Skip"))
-THERE = Choice(("",), Sentence("it_is_there", "It is there"))
+YES = Choice(("y", "yes"), Sentence("yes"))
+NO = Choice(("n", "no"), Sentence("no"))
+DONE = Choice(("",), Sentence("done"))
+AGAIN = Choice(("r", "repeat"), Sentence("again"))
+SKIP = Choice(("s", "skip"), Sentence("skip"))
+THERE = Choice(("",), Sentence("it_is_there"))
 JOGS = tuple(
-    Choice((word,), Sentence("", label)) for word, label in (("-", "−"), ("+", "+"), ("--", "− −"), ("++", "+ +"))
+    Choice((word,), Sentence.of(label)) for word, label in (("-", "−"), ("+", "+"), ("--", "− −"), ("++", "+ +"))
 )
-BACK = Choice(("b", "back"), Sentence("back", "Back"))
-QUIT = Choice(("q", "quit", "exit"), Sentence("quit", "Quit"))
-HELP = Choice(("?", "help"), Sentence("help", "Help"))
+BACK = Choice(("b", "back"), Sentence("back"))
+QUIT = Choice(("q", "quit", "exit"), Sentence("quit"))
+HELP = Choice(("?", "help"), Sentence("help"))
 
 
 class Typed(Enum):
@@ -173,7 +164,7 @@ class Dialog(ABC):
             if help_text is None:
                 self.say(GENERAL_HELP)
             else:
-                self.say(Sentence("any_help", "{help}\n{general}", help=help_text, general=GENERAL_HELP))
+                self.say(Sentence("any_help", help=help_text, general=GENERAL_HELP))
 
     def ask_again(self, prompt: Prompt) -> Choice | str:
         """The answer to a prompt before which there is none. Raises Abandoned if the operator quits."""
@@ -186,7 +177,7 @@ class Dialog(ABC):
 
 def name(word: str) -> Sentence:
     """The name of a leg or joint in a sentence; translators know the usual ones."""
-    return Sentence(word, word)
+    return Sentence(word)
 
 
 def jog(answer: str, position: float = 0.0) -> float | None:
@@ -205,22 +196,16 @@ def jog(answer: str, position: float = 0.0) -> float | None:
 
 def no_jog(answer: str, unit: str) -> Sentence:
     """Why an answer moves nothing; `unit` is that of the servo."""
-    return Sentence(
-        "no_jog",
-        "{answer} is not a whole number of {unit}, without its unit: nothing moves. {help}",
-        answer=quoted(answer),
-        unit=unit,
-        help=JOG_HELP,
-    )
+    return Sentence("no_jog", answer=quoted(answer), unit=unit, help=JOG_HELP)
 
 
 def aside(said: object) -> Sentence:
     """A sentence or an error, indented below a question."""
-    return Sentence("aside", "  {said}", said=said if isinstance(said, Sentence) else Sentence.of(said))
+    return Sentence("aside", said=said if isinstance(said, Sentence) else Sentence.of(said))
 
 
 def describe_angle(column: int, angle: float) -> Sentence:
     """Description of a target angle [rad] of a joint (column 0 coxa, 1 femur, 2 tibia)."""
     degrees = round(math.degrees(angle), 1)
-    plain = Sentence("at_angle", "at {degrees:+g} deg", degrees=degrees)
+    plain = Sentence("at_angle", degrees=degrees)
     return NAMED_ANGLES.get((column, int(degrees)), plain) if degrees == int(degrees) else plain

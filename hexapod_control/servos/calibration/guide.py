@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.calibration.calibration_state import CalibrationState
 from hexapod_control.servos.calibration.dialog import Back, Dialog
 from hexapod_control.servos.calibration.progress_file import CalibrationProgress
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
-from hexapod_control.servos.calibration.steps import check_joints, identify_joints
 from hexapod_control.servos.calibration.steps.check_joints import check
 from hexapod_control.servos.calibration.steps.identify_joints import wiggle
 from hexapod_control.servos.calibration.steps.level_feet import Residuals, verify
@@ -24,22 +23,6 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 ITEMIZED = ("wiggle", "check", "rest", "marks", "limits")  # steps whose finished items are saved
 STEPS = ("wiggle", "check", "rest", "marks", "limits", "verify")
-HELP = {
-    "wiggle": identify_joints.INTRODUCTION,
-    "check": check_joints.HELP,
-    "rest": Sentence(
-        "help_rest",
-        "Hold all three joints of the leg at the angles that are asked; at 0 the leg is straight and level.",
-    ),
-    "marks": Sentence(
-        "help_marks",
-        "The second angle gives the scale of the servo; without turning it, Enter keeps the usual scale.",
-    ),
-    "limits": Sentence("help_limits", "Limits keep the joint from its mechanical stops."),
-    "verify": Sentence(
-        "help_verify", "A foot above or below the plane of the others shows a leg that was not held in the pose."
-    ),
-}
 
 
 class CalibrationGuide:
@@ -86,13 +69,13 @@ class CalibrationGuide:
 
     def _run_step(self, step: str, act: Callable[[], None]) -> None:
         self.step = step
-        self._state.help = HELP[step]
+        self._state.help = Sentence(f"help_{step}")
         while True:
             try:
                 act()
                 return
             except Back:
-                self._state.say(Sentence("first_question", "  this is the first question of {step}", step=step))
+                self._state.say(Sentence("first_question", step=step))
 
     def _store_residuals(self, residuals: Residuals) -> None:
         self.residuals = residuals

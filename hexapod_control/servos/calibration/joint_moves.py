@@ -5,17 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from hexapod_control.core.sentence import Sentence
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.servos.calibration.dialog import name
 from hexapod_control.servos.settings.joint_calibration import ROUNDING, JointCalibration
 
 FAR_ANGLE = math.radians(10.0)  # [rad] a longer move is confirmed first
 FAR_US = 100.0  # the same for servos with pulses, whose scale may not be measured yet
 PULSE_UNIT = "us"
-OF_SERVO = "{joint} cannot go to {wish:.0f}: {used:.0f} is used instead, its servo turns from {low} to {high}"
-OF_CALIBRATION = (
-    "{joint} cannot go to {wish:.0f}: {used:.0f} is used instead, its limits in the calibration are {low} to {high}"
-)
 
 
 def is_far(distance: float, units_per_rad: float, unit: str) -> bool:
@@ -27,7 +23,6 @@ def move_question(joint: JointCalibration, begin: float, end: float, unit: str) 
     """Whether to make a move from one raw position to another."""
     return Sentence(
         "move_far",
-        "move {joint} from {begin:.0f} to {end:.0f} {unit}, by {degrees:.0f} deg?",
         joint=name(joint.short_name),
         begin=begin,
         end=end,
@@ -46,8 +41,8 @@ def out_of_reach(joint: JointCalibration, wish: float, ends: tuple[int, int], *,
         return None
     values = {"joint": name(joint.short_name), "wish": wish, "used": used, "low": ends[0], "high": ends[1]}
     if calibrated:
-        return Sentence("out_of_limits", OF_CALIBRATION, **values)
-    return Sentence("out_of_range", OF_SERVO, **values)
+        return Sentence("out_of_limits", **values)
+    return Sentence("out_of_range", **values)
 
 
 def clamped(wish: float, ends: tuple[int, int]) -> float:
@@ -67,7 +62,6 @@ def pose_goals(joints: Sequence[JointCalibration], angles: Sequence[float]) -> t
             told.append(
                 Sentence(
                     "pose_out_of_limits",
-                    "{found} ({reached:.1f} in place of {asked:.1f} deg)",
                     found=found,
                     reached=math.degrees(joint.angle(goals[joint.id])),
                     asked=math.degrees(angle),

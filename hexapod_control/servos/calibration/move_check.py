@@ -5,14 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from hexapod_control.core.sentence import Refusal, Sentence
-from hexapod_control.servos.bus.bus_interface import (
-    OFF_FAULTS,
-    Bus,
-    ServoFault,
-    ServoQuantity,
-    ServoReading,
-)
+from hexapod_control.config.sentence import Refusal, Sentence
+from hexapod_control.servos.bus.bus_interface import OFF_FAULTS, Bus, ServoFault, ServoQuantity, ServoReading
 from hexapod_control.servos.calibration.dialog import name
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
@@ -31,39 +25,19 @@ def move_failure(
     """
     if not bus.can_read & ServoQuantity.POSITION:
         return None
-    servo = Sentence("joint_and_id", "{joint} (id {id})", joint=name(joint.short_name), id=joint.id)
+    servo = Sentence("joint_and_id", joint=name(joint.short_name), id=joint.id)
     reading = _reading(bus, joint.id)
     if reading is None or reading.position is None:
-        return Refusal(
-            "servo_silent_after_move",
-            "{servo} no longer answers, its position is unknown: check its cable and power, then repeat the command",
-            servo=servo,
-        )
+        return Refusal("servo_silent_after_move", servo=servo)
     where = joint.angle(reading.position)
     values = {"servo": servo, "place": math.degrees(where), "goal": math.degrees(angle)}
     if reading.fault & OFF_FAULTS:
         faults = " and ".join(str(each.name).lower() for each in ServoFault if each in reading.fault)
-        return Refusal(
-            "fault_after_move",
-            "{servo} reports {faults}, it is at {place:.1f} in place of {goal:.1f} deg: free the joint, check the "
-            "supply, switch it off and on, repeat",
-            faults=faults,
-            **values,
-        )
+        return Refusal("fault_after_move", faults=faults, **values)
     if joint.id in torque_missing(bus, [joint.id], True):
-        return Refusal(
-            "torque_lost_in_move",
-            "{servo} has switched itself off or refuses its torque, it is at {place:.1f} in place of {goal:.1f} deg: "
-            "free the joint, switch the power off and on",
-            **values,
-        )
+        return Refusal("torque_lost_in_move", **values)
     if abs(where - angle) > min(max_error, max(MIN_ERROR, 0.5 * abs(angle - begin))):
-        return Refusal(
-            "goal_not_reached",
-            "{servo} did not get there, it is at {place:.1f} in place of {goal:.1f} deg: is it blocked, its horn "
-            "loose, its supply too weak or its torque limited?",
-            **values,
-        )
+        return Refusal("goal_not_reached", **values)
     return None
 
 

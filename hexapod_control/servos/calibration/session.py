@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.robot_file import RobotFile, load
-from hexapod_control.core.sentence import Sentence
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import Bus, BusError
 from hexapod_control.servos.calibration.dialog import Abandoned, Choice, Dialog, Prompt, agreed, yes_or_no
 from hexapod_control.servos.calibration.guide import STEPS, CalibrationGuide
@@ -23,7 +23,7 @@ from hexapod_control.servos.settings.save_servo_section import save
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 SAVE = "save"  # the last step, after those of the guide
-SAVE_AGAIN = Choice(("",), Sentence("save_again", "Save again"))
+SAVE_AGAIN = Choice(("",), Sentence("save_again"))
 
 
 def parse_steps(text: str) -> list[str]:
@@ -98,7 +98,6 @@ class CalibrationSession:
         self._dialog.say(
             Sentence(
                 "servos_to_calibrate",
-                "{protocol} at {baud} baud on {port}: {count} servos ({models})",
                 protocol=PROTOCOLS[settings.protocol].title,
                 baud=settings.baud,
                 port=settings.port,
@@ -111,9 +110,9 @@ class CalibrationSession:
         finally:
             self.guide.jogger.relax()
         joints = with_offsets(self._bus, self.guide.joints)
-        self._dialog.say(Sentence("torque_is_off", "\nTorque is off."))
+        self._dialog.say(Sentence("torque_is_off"))
         self._saving = True
-        if not self._agrees(Sentence("save", "save into {path}?", path=self._file.path)):
+        if not self._agrees(Sentence("save", path=self._file.path)):
             self._forget_progress()
             raise Abandoned
         self.settings = dataclasses.replace(settings, joints=joints)
@@ -129,12 +128,7 @@ class CalibrationSession:
         self.guide.on_progress = self._progress.write
         if found is None or not set(found.steps) <= set(STEPS) or found.step not in found.steps:
             return steps
-        question = Sentence(
-            "continue",
-            "an unfinished calibration was found ({step}, {done} done): continue it?",
-            step=found.step,
-            done=found.done,
-        )
+        question = Sentence("continue", step=found.step, done=found.done)
         if not self._agrees(question):
             self._progress.delete()
             return steps
@@ -159,9 +153,9 @@ class CalibrationSession:
                 break
             except RobotFileError as error:
                 self._dialog.say(Sentence.of(error))
-                question = Sentence("correct_file", "correct the file in an editor, then Enter saves again; q cancels:")
+                question = Sentence("correct_file")
                 self._dialog.ask_again(Prompt(question, (SAVE_AGAIN,)))
-        self._dialog.say(Sentence("saved", "saved; backup of the old file: {backup}", backup=backup.name))
+        self._dialog.say(Sentence("saved", backup=backup.name))
         return backup
 
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from hexapod_control.config.file_replacement import replace_file
-from hexapod_control.core.sentence import Sentence
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.servos.commissioning.stages import BY_KEY, CommissioningProgress
 
 SUFFIX = ".first.json"  # after the name of the robot file

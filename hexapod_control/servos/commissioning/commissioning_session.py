@@ -6,38 +6,17 @@ from collections.abc import Callable, Mapping
 
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.draft.questions.units import AnswerError
-from hexapod_control.core.sentence import Sentence
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import BusError
-from hexapod_control.servos.calibration.dialog import (
-    BACK,
-    QUIT,
-    Abandoned,
-    Back,
-    Choice,
-    Dialog,
-    Prompt,
-    TorqueStop,
-)
+from hexapod_control.servos.calibration.dialog import BACK, QUIT, Abandoned, Back, Choice, Dialog, Prompt, TorqueStop
 from hexapod_control.servos.commissioning.commissioning_progress_file import CommissioningProgressFile
 from hexapod_control.servos.commissioning.stages import BY_KEY, SKIPPED, Stage, StageError, StageMachine
 
-FAULTS = (
-    StageError,
-    BusError,
-    RobotFileError,
-    AnswerError,
-    OSError,
-)  # reported; the stage is then offered again
-START = Choice(("",), Sentence("begin_stage", "Begin"))
-SKIP_STAGE = Choice(("skip", "s"), Sentence("skip_stage", "Skip this stage"))
-BEGIN = Prompt(Sentence("begin", "Enter begins"), (START, SKIP_STAGE))
-HELP = Sentence(
-    "help_stages",
-    "Enter begins the stage, back returns to the one before, skip leaves it out.\n"
-    "After quit, Ctrl-C or a power cut, run the same command again to continue.\n"
-    "A name goes to that stage: {names}.",
-    names=", ".join(BY_KEY),
-)
+FAULTS = (StageError, BusError, RobotFileError, AnswerError, OSError)  # reported; the stage is then offered again
+START = Choice(("",), Sentence("begin_stage"))
+SKIP_STAGE = Choice(("skip", "s"), Sentence("skip_stage"))
+BEGIN = Prompt(Sentence("begin"), (START, SKIP_STAGE))
+HELP = Sentence("help_stages", names=", ".join(BY_KEY))
 
 
 class CommissioningSession:
@@ -64,14 +43,7 @@ class CommissioningSession:
     def run(self) -> None:
         """Runs until all stages are finished. Raises Abandoned if the operator quits to continue later."""
         say = self._dialog.say
-        say(
-            Sentence(
-                "introduction_stages",
-                "{count} stages lead from the box to a slow walk. {help}",
-                count=len(BY_KEY),
-                help=HELP,
-            )
-        )
+        say(Sentence("introduction_stages", count=len(BY_KEY), help=HELP))
         while (stage := self.machine.current) is not None:
             self._dialog.introduce(self._introduction(stage), stage.picture)
             try:
@@ -79,15 +51,15 @@ class CommissioningSession:
                     continue
                 result = self._acts[stage.key]()
                 self.machine.finish(result)
-                say(Sentence("stage_done", "\nDone: {result}.", result=result))
+                say(Sentence("stage_done", result=result))
             except Back:
                 pass  # the stage is offered again
             except TorqueStop:
-                say(Sentence("stopped", "\nSTOP: {result}.", result=self._relax()))
+                say(Sentence("stopped", result=self._relax()))
                 self._dialog.relaxed()
             except FAULTS as error:
                 reason = Sentence.of(error)
-                say(Sentence("not_yet", "\nNot yet: {reason}.\n{otherwise}", reason=reason, otherwise=stage.otherwise))
+                say(Sentence("not_yet", reason=reason, otherwise=stage.otherwise))
             finally:
                 self._file.write(self.machine.progress)
 
@@ -95,7 +67,6 @@ class CommissioningSession:
         number, count = self.machine.number
         return Sentence(
             "introduction_stage",
-            "\n== {number}/{count}  {title}, about {minutes} min ({key})\n{text}",
             number=number,
             count=count,
             title=stage.title,

@@ -6,28 +6,49 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
 
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.draft.questions.units import VOLTAGE, Part, numbers
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.robots.servo_table import permitted, version_for, versions
-from hexapod_control.core.sentence import Sentence
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import Bus, BusError
 from hexapod_control.servos.calibration.assign_ids import USUAL_IDS, IdAssignment
 from hexapod_control.servos.calibration.dialog import DONE, Choice, Dialog, Prompt, Typed, agreed, name, yes_or_no
 from hexapod_control.servos.calibration.progress_file import ProgressFile
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.calibration.session import CalibrationSession, check_ranges
-from hexapod_control.servos.commissioning.hardware import Hardware
 from hexapod_control.servos.commissioning.stages import BY_KEY, CommissioningProgress, StageError
 from hexapod_control.servos.commissioning.weight_test import MIN_SHARE, LoadWatch, lying, rise, standing
+from hexapod_control.servos.line_search import LineFinding
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.joint_words import JointWordsError, joint_row
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
-ALL_DO = Choice(("", "y", "yes"), Sentence("all_do", "All do"))
+ALL_DO = Choice(("", "y", "yes"), Sentence("all_do"))
 MAX_POSITION_ERROR = math.radians(5.0)  # [rad] of a joint without load
+
+
+class Hardware(Protocol):
+    """The bus, the ports of the computer, and the nodes of the robot."""
+
+    def open(self, settings: ServoSettings) -> AbstractContextManager[Bus]:
+        """An open bus. Raises PortGoneError or BusError."""
+
+    def ports(self) -> Sequence[str]:
+        """Serial ports and I2C buses of this computer."""
+
+    def findings(self, port: str) -> Sequence[LineFinding]:
+        """The servos and boards that answer on a port, at all baud rates and with all protocols."""
+
+    def drive(self, settings: ServoSettings, motion: str) -> Sentence:
+        """Starts the nodes, performs a motion (stand_up, step or walk), and sits down. Returns its result.
+
+        Raises StageError.
+        """
 
 
 class StageActions:
@@ -60,25 +81,17 @@ class StageActions:
 
     def stand(self) -> Sentence:
         """Asks whether the robot is on a stand."""
-        self._confirm(Sentence("feet_free", "Do all feet hang free, and is the switch of the battery in reach?"))
-        return Sentence("on_a_stand", "on a stand, feet free")
+        self._confirm(Sentence("feet_free"))
+        return Sentence("on_a_stand")
 
     def supply(self) -> Sentence:
         """Asks for the measured voltage and checks that it suits the servos."""
         model = self._load().servo_model
-        volts = self._voltage(Sentence("voltage", "Voltage at the plug of a servo, such as 11.1 V:"))
+        volts = self._voltage(Sentence("voltage"))
         if versions(model) and version_for(model, volts) is None:
-            raise StageError(
-                Sentence(
-                    "wrong_voltage",
-                    "{volts:g} V is not for {model}, which takes {permitted}: correct the supply",
-                    volts=volts,
-                    model=model,
-                    permitted=permitted(model),
-                )
-            )
+            raise StageError(Sentence("wrong_voltage", volts=volts, model=model, permitted=permitted(model)))
         self._progress.voltage = volts
-        return Sentence("voltage_without_load", "{volts:.1f} V without load", volts=volts)
+        return Sentence("voltage_without_load", volts=volts)
 
     # --- the bus ----------------------------------------------------------------------------------------
 
@@ -90,19 +103,12 @@ class StageActions:
         with self._hardware.open(settings) as bus:
             if not bus.features.servo_ids:
                 bus.identify()
-                return Sentence(
-                    "board_answers",
-                    "{board} answers on {port}",
-                    board=PROTOCOLS[settings.protocol].title,
-                    port=settings.port,
-                )
+                return Sentence("board_answers", board=PROTOCOLS[settings.protocol].title, port=settings.port)
             found = bus.scan(USUAL_IDS, 2)
         return Sentence(
             "servos_answer",
-            "{count} servos answer ({models}), {protocol} at {baud} baud on {port}",
             count=len(found),
-            models=", ".join(sorted(set(found.values())))
-            or Sentence("none_understood", "none understood, as with new servos that share id 1"),
+            models=", ".join(sorted(set(found.values()))) or Sentence("none_understood"),
             protocol=settings.protocol,
             baud=settings.baud,
             port=settings.port,
@@ -114,39 +120,22 @@ class StageActions:
         if not port:
             ports = self._hardware.ports()
             if not ports:
-                raise StageError(
-                    Sentence(
-                        "no_port",
-                        "this computer has no serial port: plug the adapter in, and use a cable with data lines",
-                    )
-                )
+                raise StageError(Sentence("no_port"))
             port = ports[0] if len(ports) == 1 else self._which_port(ports)
-        self._dialog.say(
-            Sentence(
-                "searching",
-                "{port}: all baud rates and protocols are tried, which takes up to half a minute",
-                port=port,
-            )
-        )
+        self._dialog.say(Sentence("searching", port=port))
         found = [each for each in self._hardware.findings(port) if each.protocol]
         for each in found:
             kind = "board_found" if each.board else "servos_found"
             models = ", ".join(sorted(set(each.servos.values())))
             values = {"baud": each.baud, "protocol": each.protocol, "count": len(each.servos), "models": models}
-            self._dialog.say(Sentence(kind, "  {finding}", finding=each.text, board=each.board, **values))
+            self._dialog.say(Sentence(kind, finding=each.text, board=each.board, **values))
         if not found:
-            raise StageError(
-                Sentence(
-                    "port_silent",
-                    "nothing answers on {port}: check supply, ground and data line, and that no jumper is missing",
-                    port=port,
-                )
-            )
+            raise StageError(Sentence("port_silent", port=port))
         best = max(found, key=lambda each: len(each.servos) + len(each.shared))
         self._progress.wire = {"protocol": best.protocol, "port": port, "baud": str(best.baud)}
 
     def _which_port(self, ports: Sequence[str]) -> str:
-        question = Sentence("which_port", "Which port: {ports}?", ports=", ".join(ports))
+        question = Sentence("which_port", ports=", ".join(ports))
         choices = tuple(Choice((port,), Sentence.of(port)) for port in ports)
         answer = self._dialog.ask(Prompt(question, choices, hint=ports[0]))
         return answer if isinstance(answer, str) else answer.word
@@ -156,25 +145,15 @@ class StageActions:
         settings = self._settings()
         with self._hardware.open(settings) as bus:
             if not bus.features.servo_ids:
-                return Sentence("no_ids", "channels of a board, no ids")
+                return Sentence("no_ids")
             missing = _missing(bus, settings)
-            question = Sentence(
-                "new_servos",
-                "{count} ids do not answer. Are the servos new, so that they need ids?",
-                count=len(missing),
-            )
+            question = Sentence("new_servos", count=len(missing))
             if missing and self._agrees(question):
                 IdAssignment(bus, settings.joints, PROTOCOLS[settings.protocol].ids, self._dialog).run()
                 missing = _missing(bus, settings)
         if missing:
-            raise StageError(
-                Sentence(
-                    "servos_silent",
-                    "no answer from {servos}: check plug and cable, or the servo is dead",
-                    servos=", ".join(missing),
-                )
-            )
-        return Sentence("ids_assigned", "{count} servos, each with its own id", count=len(settings.joints))
+            raise StageError(Sentence("servos_silent", servos=", ".join(missing)))
+        return Sentence("ids_assigned", count=len(settings.joints))
 
     # --- calibration ------------------------------------------------------------------------------------
 
@@ -200,8 +179,8 @@ class StageActions:
             models = dict(bus.identify())
             saved = ProgressFile(file.path, settings)
             CalibrationSession(bus, models, settings, file, self._dialog, self._pace, saved, self._sleep).run(steps)
-        named = Sentence("steps_" + "_".join(steps), ", ".join(steps))
-        return Sentence("steps_saved", "{steps} saved into {file}", steps=named, file=file.path.name)
+        named = Sentence("steps_" + "_".join(steps))
+        return Sentence("steps_saved", steps=named, file=file.path.name)
 
     # --- motion --------------------------------------------------------------------------------------------
 
@@ -213,13 +192,8 @@ class StageActions:
             goals = standing(robot, settings.joints)
             jogger = ServoJogger(bus, goals, self._pace, self._sleep)
             if not jogger.reports_position:
-                self._dialog.say(
-                    Sentence(
-                        "will_jump",
-                        "These servos report no positions: they jump into the pose. Hands off the legs.",
-                    )
-                )
-                self._dialog.ask(Prompt(Sentence("move_them", "Enter moves them"), (DONE,)))
+                self._dialog.say(Sentence("will_jump"))
+                self._dialog.ask(Prompt(Sentence("move_them"), (DONE,)))
             try:
                 jogger.go(goals)
                 jogger.settle()
@@ -227,7 +201,7 @@ class StageActions:
                 self._confirm_pose(settings, robot.leg_names)
             finally:
                 jogger.relax()
-        return Sentence("pose_reached", "all legs reach the standing pose")
+        return Sentence("pose_reached")
 
     def _check_positions(
         self, settings: ServoSettings, goals: Mapping[int, float], positions: Mapping[int, float]
@@ -235,51 +209,23 @@ class StageActions:
         errors = {j.short_name: abs(j.angle(positions[j.id]) - j.angle(goals[j.id])) for j in settings.joints}
         worst = max(errors, key=lambda joint: errors[joint])
         if errors[worst] > MAX_POSITION_ERROR:
-            raise StageError(
-                Sentence(
-                    "joint_off_pose",
-                    "{joint} is {degrees:.0f} deg from its goal: is it jammed, its horn loose, or its limits too "
-                    "narrow?",
-                    joint=name(worst),
-                    degrees=math.degrees(errors[worst]),
-                )
-            )
+            raise StageError(Sentence("joint_off_pose", joint=name(worst), degrees=math.degrees(errors[worst])))
 
     def _confirm_pose(self, settings: ServoSettings, legs: Sequence[str]) -> None:
         """Asks whether all legs look right. Raises StageError that names the joint which does not."""
-        question = Sentence(
-            "legs_like_picture",
-            "Do all legs look like the picture? Enter, or the joint that does not, such as lf femur",
-        )
+        question = Sentence("legs_like_picture")
         answer = self._dialog.ask(Prompt(question, (ALL_DO,), Typed.JOINT))
         if not isinstance(answer, str):
             return
         try:
             row = joint_row(answer, legs)
         except JointWordsError as error:
-            raise StageError(
-                Sentence(
-                    "no_joint_to_repeat",
-                    "{reason}; or type joints or calibration to repeat that stage",
-                    reason=Sentence.of(error),
-                )
-            ) from None
-        raise StageError(
-            Sentence(
-                "joint_looks_wrong",
-                "{joint}: if it points to the wrong side, type joints to repeat that stage; if it is off by a few "
-                "degrees, type calibration: perhaps its horn is a tooth off",
-                joint=name(settings.joints[row].short_name),
-            )
-        )
+            raise StageError(Sentence("no_joint_to_repeat", reason=Sentence.of(error))) from None
+        raise StageError(Sentence("joint_looks_wrong", joint=name(settings.joints[row].short_name)))
 
     def weight(self) -> Sentence:
         """Raises the robot from the floor in small steps, and lowers it again."""
-        self._confirm(
-            Sentence(
-                "on_its_belly", "Does the robot lie on its belly on the floor, feet beside it, your hand at the switch?"
-            )
-        )
+        self._confirm(Sentence("on_its_belly"))
         settings = self._settings()
         robot = self._load().robot
         watch = LoadWatch(settings.joints, self._progress.voltage)
@@ -292,39 +238,28 @@ class StageActions:
 
     def _ask_lowest(self) -> None:
         """Asks for the voltage that the multimeter shows, on a bus that reports none."""
-        lowest = self._voltage(Sentence("lowest_voltage", "Lowest voltage on the multimeter while it stood:"))
+        lowest = self._voltage(Sentence("lowest_voltage"))
         unloaded = self._progress.voltage
         if unloaded and lowest < MIN_SHARE * unloaded:
-            raise StageError(
-                Sentence(
-                    "measured_supply_falls",
-                    "the supply falls from {unloaded:g} to {lowest:g} V: use thicker cables or a stronger one",
-                    unloaded=unloaded,
-                    lowest=lowest,
-                )
-            )
+            raise StageError(Sentence("measured_supply_falls", unloaded=unloaded, lowest=lowest))
 
     def stand_up(self) -> Sentence:
         """Starts the nodes of the robot, stands up and sits down."""
-        return self._drive("stand_up", Sentence("stood_level", "Did it stand level and sit down again?"))
+        return self._drive("stand_up", Sentence("stood_level"))
 
     def step(self) -> Sentence:
         """Makes one step with each leg."""
-        return self._drive("step", Sentence("feet_lifted", "Did every foot lift, and none drag?"))
+        return self._drive("step", Sentence("feet_lifted"))
 
     def walk(self) -> Sentence:
         """Walks slowly."""
-        return self._drive("walk", Sentence("walked_straight", "Did it walk straight forward?"))
+        return self._drive("walk", Sentence("walked_straight"))
 
     def _drive(self, motion: str, question: Sentence) -> Sentence:
-        self._confirm(
-            Sentence("on_free_floor", "Is the robot on a free floor that is not slippery, your hand at the switch?")
-        )
+        self._confirm(Sentence("on_free_floor"))
         result = self._hardware.drive(self._settings(), motion)
         if not self._agrees(question):
-            raise StageError(
-                Sentence("not_as_it_should", "the robot did it, but not as it should: {result}", result=result)
-            )
+            raise StageError(Sentence("not_as_it_should", result=result))
         return result
 
     def relax(self) -> Sentence:
@@ -332,16 +267,12 @@ class StageActions:
         try:
             settings = self._settings()
             if settings.protocol == LOOPBACK:
-                return Sentence("no_servo_yet", "no servo was found yet, so that none has torque")
+                return Sentence("no_servo_yet")
             with self._hardware.open(settings) as bus:
                 bus.relax()
         except (BusError, RobotFileError, OSError) as error:
-            return Sentence(
-                "torque_off_failed",
-                "no torque-off could be sent ({error}): switch the supply off",
-                error=Sentence.of(error),
-            )
-        return Sentence("torque_off_sent", "the torque is off")
+            return Sentence("torque_off_failed", error=Sentence.of(error))
+        return Sentence("torque_off_sent")
 
     # --- questions ------------------------------------------------------------------------------------------
 
@@ -370,7 +301,7 @@ class StageActions:
     def _confirm(self, question: Sentence) -> None:
         """Raises StageError if the answer is no."""
         if not self._agrees(question):
-            raise StageError(Sentence("not_confirmed", "this stage starts once you confirm"))
+            raise StageError(Sentence("not_confirmed"))
 
 
 def _missing(bus: Bus, settings: ServoSettings) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hexapod_control.core.sentence import Sentence
+from hexapod_control.config.sentence import Sentence
 
-SKIPPED = Sentence("skipped", "skipped")
+SKIPPED = Sentence("skipped")
 
 
 class StageError(RuntimeError):
@@ -22,122 +22,38 @@ class Stage:
     """One commissioning stage."""
 
     key: str
-    title: Sentence
     minutes: int  # usual duration
     picture: str  # one of DRAWINGS
-    text: Sentence  # instruction and expected result
-    otherwise: Sentence  # remedy for another result
 
+    @property
+    def title(self) -> Sentence:
+        """Its name."""
+        return Sentence(f"title_{self.key}")
 
-def _stage(key: str, title: str, minutes: int, picture: str, text: str, otherwise: str) -> Stage:
-    return Stage(
-        key,
-        Sentence(f"title_{key}", title),
-        minutes,
-        picture,
-        Sentence(f"text_{key}", text),
-        Sentence(f"otherwise_{key}", otherwise),
-    )
+    @property
+    def text(self) -> Sentence:
+        """Instruction and expected result."""
+        return Sentence(f"text_{self.key}")
+
+    @property
+    def otherwise(self) -> Sentence:
+        """Remedy for another result."""
+        return Sentence(f"otherwise_{self.key}")
 
 
 STAGES = (
-    _stage(
-        "stand",
-        "The robot on a stand",
-        5,
-        "stand",
-        "Put the body on a box so that all feet hang free and can swing, with the switch of the battery in reach.",
-        "If a foot touches the table, use a higher box: a leg that pushes itself up tears its horn off.",
-    ),
-    _stage(
-        "supply",
-        "The supply voltage",
-        5,
-        "supply",
-        "Switch the supply on and measure the voltage at the plug of a servo with a multimeter.",
-        "If it is off, set the regulator or change the battery before any servo is connected.",
-    ),
-    _stage(
-        "bus",
-        "Boards and servos",
-        3,
-        "supply",
-        "Connect the adapter or board to this computer. It is probed at all baud rates and with all protocols.",
-        "If nothing answers: Is the servo supply on? Do supply and adapter share a ground? Is it a data cable?",
-    ),
-    _stage(
-        "ids",
-        "The ids of the servos",
-        15,
-        "top",
-        "Every servo needs an id of its own; new ones all have id 1 and are connected one after the other.",
-        "A servo that does not answer alone either has another baud rate (hexapod servos scan --sweep) or is broken.",
-    ),
-    _stage(
-        "joints",
-        "Which servo is which joint",
-        12,
-        "top",
-        "Each servo turns a little and you name the joint; then each joint is turned in a known direction, as a check.",
-        "If a leg does not move at all, look at its cable; if it hums, a horn or a bracket is jammed.",
-    ),
-    _stage(
-        "calibration",
-        "The pose with known angles",
-        15,
-        "pose",
-        "Each leg is brought into a known pose: coxa straight out, femur level, tibia straight down.",
-        "If a horn is a tooth off, take it off its servo, put it on again in this pose, and repeat the stage.",
-    ),
-    _stage(
-        "limits",
-        "The ends of the joints",
-        10,
-        "limits",
-        "The mechanical stops are measured, so that no servo is driven against them. Enter leaves a leg out.",
-        "If a limit is narrower than the robot file asks, narrow joints in the robot file.",
-    ),
-    _stage(
-        "pose",
-        "All legs to the standing pose",
-        3,
-        "height",
-        "All legs move slowly into the standing pose in the air: all look alike, left and right as in a mirror.",
-        "A leg that points elsewhere has a wrong servo or sign (joints) or was held wrongly (calibration).",
-    ),
-    _stage(
-        "weight",
-        "The weight on the feet",
-        5,
-        "weight",
-        "Take the robot from its stand, put it on the floor on its belly, feet beside it. It rises in small steps, "
-        "voltage and loads are watched, and it goes down at once if they do not fit.",
-        "If the voltage falls, use thicker cables or a stronger regulator; if one joint is loaded, look at its leg.",
-    ),
-    _stage(
-        "stand_up",
-        "Stand and sit",
-        3,
-        "weight",
-        "All programs of the robot start. It stands up, the body level, and sits down again.",
-        "If it tips or twitches, repeat calibration; docs/troubleshooting.md explains the messages of the programs.",
-    ),
-    _stage(
-        "step",
-        "One step",
-        3,
-        "walk",
-        "The robot stands up, makes one step with each leg, and sits down. Feet lift, and none drags.",
-        "If a foot drags or legs cross, the sign of a joint or a horn is wrong: repeat joints or calibration.",
-    ),
-    _stage(
-        "walk",
-        "A slow walk",
-        3,
-        "walk",
-        "Give it two metres of floor. It walks slowly forward for some seconds, straight, and sits down.",
-        "If it walks in a curve, a leg is calibrated wrongly; backwards: front and rear are exchanged.",
-    ),
+    Stage("stand", 5, "stand"),
+    Stage("supply", 5, "supply"),
+    Stage("bus", 3, "supply"),
+    Stage("ids", 15, "top"),
+    Stage("joints", 12, "top"),
+    Stage("calibration", 15, "pose"),
+    Stage("limits", 10, "limits"),
+    Stage("pose", 3, "height"),
+    Stage("weight", 5, "weight"),
+    Stage("stand_up", 3, "weight"),
+    Stage("step", 3, "walk"),
+    Stage("walk", 3, "walk"),
 )
 BY_KEY: Mapping[str, Stage] = {stage.key: stage for stage in STAGES}
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hexapod_control.config.sentence import Refusal, Sentence
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.sentence import Refusal, Sentence
 from hexapod_control.servos.bus.bus_interface import Bus, ServoQuantity, ServoReading
 from hexapod_control.servos.calibration.dialog import name
 from hexapod_control.servos.calibration.move_check import move_failure
@@ -52,52 +52,24 @@ class LoadWatch:
             self.unloaded = self.unloaded or min(volts)
             self.lowest = min(self.lowest or min(volts), *volts)
         if silent and readings:
-            return Refusal(
-                "servo_silent_under_load",
-                "{joint} (id {id}) does not answer under load: check its plug and cable",
-                joint=name(silent[0].short_name),
-                id=silent[0].id,
-            )
+            return Refusal("servo_silent_under_load", joint=name(silent[0].short_name), id=silent[0].id)
         if self.lowest and self.lowest < MIN_SHARE * self.unloaded:
-            return Refusal(
-                "supply_falls",
-                "the supply falls from {unloaded:.1f} to {lowest:.1f} V under load: charge the battery, use thicker "
-                "cables or a stronger regulator",
-                unloaded=self.unloaded,
-                lowest=self.lowest,
-            )
+            return Refusal("supply_falls", unloaded=self.unloaded, lowest=self.lowest)
         if self.worst is not None and self.highest > MAX_LOAD:
-            return Refusal(
-                "too_heavy",
-                "{joint} needs {percent:.0f} % of its torque: is its leg under the body or jammed, or the robot too "
-                "heavy for its servos (hexapod check)?",
-                joint=name(self.worst.short_name),
-                percent=100 * self.highest,
-            )
+            return Refusal("too_heavy", joint=name(self.worst.short_name), percent=100 * self.highest)
         if not hot:
             return None
-        return Refusal(
-            "servo_hot",
-            "{joint} is hotter than {limit:g} degC: let it cool down",
-            joint=name(hot[0].short_name),
-            limit=MAX_TEMPERATURE,
-        )
+        return Refusal("servo_hot", joint=name(hot[0].short_name), limit=MAX_TEMPERATURE)
 
     @property
     def result(self) -> Sentence:
         """The result for the report, in one line."""
-        result = Sentence("stood", "stood on its feet")
+        result = Sentence("stood")
         if self.lowest:
-            result = Sentence(
-                "stood_with_voltage", "{stood}, lowest voltage {volts:.1f} V", stood=result, volts=self.lowest
-            )
+            result = Sentence("stood_with_voltage", stood=result, volts=self.lowest)
         if self.worst is not None:
             result = Sentence(
-                "stood_with_load",
-                "{stood}, highest load {percent:.0f} % ({joint})",
-                stood=result,
-                percent=100 * self.highest,
-                joint=name(self.worst.short_name),
+                "stood_with_load", stood=result, percent=100 * self.highest, joint=name(self.worst.short_name)
             )
         return result
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from aiohttp import web
@@ -33,9 +34,18 @@ Answer = Callable[[Mapping[str, object]], Awaitable[Reply]]
 class RequestServer:
     """A server of one of PAGES; `serve` runs until it is cancelled."""
 
-    def __init__(self, answer: Answer, page: str, *, lan: bool = False, max_bytes: int = MAX_REQUEST_BYTES) -> None:
+    def __init__(
+        self,
+        answer: Answer,
+        page: str,
+        *,
+        said: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+        lan: bool = False,
+        max_bytes: int = MAX_REQUEST_BYTES,
+    ) -> None:
         """`answer` replies to a request: both are JSON objects. It raises ValueError for an unknown one.
 
+        `said` are the texts of its sentences, by language and key.
         With `lan` the page is open to the network, and each invitation admits one person. `max_bytes` limits a request.
         """
         self._answer = answer
@@ -47,7 +57,7 @@ class RequestServer:
         app = web.Application(client_max_size=max_bytes)
         self._door = Doorway(app)
         app.router.add_post("/request", self._reply)
-        files = with_shared(PAGES / "common", PAGES / page)
+        files = with_shared(PAGES / "common", PAGES / page, said)
         app.router.add_get("/{path:.*}", PageFiles(self._policy, files).answer)
         self._replies: set[asyncio.Task[object]] = set()  # that wait for a change
         self._ends = False  # refuse requests: a page asks again at once, and the end would wait for these replies

@@ -11,16 +11,14 @@ from support.kits.first_user import FirstUser
 from support.kits.memory_wire import Kit
 from support.kits.operator import is_about, words
 from support.kits.paged_evening import BOUND_S, PagedEvening
-from support.page_messages import german
 from support.phantomx import LEGS, lying, robot
-from support.sentences import fields, sentences
 
 from hexapod_control.cli.commissioning.first_page import FirstPage
 from hexapod_control.cli.commissioning.page_dialog import PageDialog
 from hexapod_control.config.robots.robot_file import load, resolve
-from hexapod_control.core.sentence import Sentence
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.servos.calibration.dialog import Prompt
-from hexapod_control.servos.commissioning.stages import STAGES, CommissioningProgress, StageMachine
+from hexapod_control.servos.commissioning.stages import CommissioningProgress, StageMachine
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 pytestmark = pytest.mark.usefixtures("memory_time")
@@ -150,15 +148,3 @@ def test_a_request_of_no_page_is_refused_and_no_answer(path, fields):
     with pytest.raises(ValueError, match="the request: its"):
         asyncio.run(page.reply({"window": "one", **fields}))
     assert not dialog.record and not dialog.stopping
-
-
-# --- texts ----------------------------------------------------------------------------------------------------
-
-
-def test_every_sentence_of_the_dialogs_is_in_german_with_the_same_values():
-    table = german("first")
-    spoken = sentences("servos/calibration", "servos/commissioning", "cli/commissioning")
-    spoken = spoken | {each.kind: each.text for stage in STAGES for each in (stage.title, stage.text, stage.otherwise)}
-    only_in_a_terminal = {"introduction_stage", "no_question"}
-    assert set(spoken) - set(table) == only_in_a_terminal
-    assert {kind for kind in set(spoken) & set(table) if not fields(table[kind]) <= fields(spoken[kind])} == set()

@@ -8,7 +8,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.kits.plain_node import PlainNode
 
-from hexapod_control.core.sentence import Refusal, Sentence
+from hexapod_control.config.sentence import Refusal, Sentence
 from hexapod_control.nodes.servo_driver import calibration_services
 from hexapod_control.nodes.servo_driver.calibration_services import CalibrationServices
 from hexapod_control.ros.guarded_node import ReportLevel

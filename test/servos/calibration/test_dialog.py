@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from support.phantomx import robot
 
-from hexapod_control.core.sentence import Sentence
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.servos.calibration import dialog
 from hexapod_control.servos.calibration.dialog import Abandoned, Choice, Prompt, agreed, yes_or_no
 from hexapod_control.servos.calibration.progress_file import CalibrationProgress, ProgressFile

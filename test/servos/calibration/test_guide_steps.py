@@ -10,8 +10,8 @@ from support.kits.memory_wire import Kit
 from support.phantomx import LEGS, lying, robot
 
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.names import JOINTS
-from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration.calibration_state import REST_POSE, CalibrationState
 from hexapod_control.servos.calibration.dialog import BACK, HELP, QUIT, Abandoned, Prompt
@@ -57,8 +57,8 @@ def test_a_correct_assignment_is_confirmed_with_one_turn_of_each_joint():
             "verify",
             ["introduction_verify_with_paper", "robot_stands jog_help", "heights feet_were_above_plane"],
         ),
-        ("feetech_st", "wiggle", ["introduction_wiggle"]),
-        ("ssc32", "wiggle", ["introduction_wiggle", "all_will_move to_the_middle"]),
+        ("feetech_st", "wiggle", ["help_wiggle"]),
+        ("ssc32", "wiggle", ["help_wiggle", "all_will_move to_the_middle"]),
     ],
 )
 def test_every_step_begins_with_what_is_to_be_done_and_ends_with_what_was_found(protocol, step, sentences):

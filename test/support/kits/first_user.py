@@ -9,8 +9,8 @@ from support.kits.operator import Operator
 from support.phantomx import LEGS
 
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.names import JOINTS
-from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.calibration.calibration_state import REST_POSE
 from hexapod_control.servos.calibration.dialog import Abandoned
 from hexapod_control.servos.commissioning.commissioning_progress_file import CommissioningProgressFile

@@ -1,6 +1,6 @@
 """The operator of a dialog: answers prompts by their kind and values, never by their text."""
 
-from hexapod_control.core.sentence import Sentence
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.servos.calibration.dialog import Dialog
 
 

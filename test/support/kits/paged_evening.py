@@ -7,7 +7,7 @@ from support.phantomx import LEGS, robot
 
 from hexapod_control.cli.commissioning.first_page import FirstPage
 from hexapod_control.cli.commissioning.page_dialog import PageDialog
-from hexapod_control.core.sentence import Sentence
+from hexapod_control.config.sentence import TEXTS, Sentence
 from hexapod_control.web.dialog_pages.request_server import RequestServer
 
 BOUND_S = 20.0
@@ -20,7 +20,7 @@ class PagedEvening:
         self.kit, self.killed, self.dialog = kit, False, PageDialog(robot())
         self.evening = FirstEvening(kit, path, only=only, dialog=self.dialog, sleep=self._sleep)
         self.page = FirstPage(path.name, LEGS, self.dialog, self.evening.machine)
-        self.serving = RequestServer(self.page.reply, "first").in_background(0, "")
+        self.serving = RequestServer(self.page.reply, "first", said=TEXTS).in_background(0, "")
         self.serving.__enter__()
         self.url = capsys.readouterr().out.split("the page: ")[1].split()[0]
         self.thread = threading.Thread(target=self._run, daemon=True)

@@ -22,8 +22,8 @@ from support.real_time.programs import PROGRAM
 from hexapod_control.cli.main import main
 from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.names import JOINTS
-from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.calibration.calibration_state import REST_POSE
 from hexapod_control.servos.calibration.dialog import Prompt
 from hexapod_control.servos.emulator.device_registry import emulated_device

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from hexapod_control.core.sentence import Sentence
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration.calibration_state import CalibrationState
 from hexapod_control.servos.calibration.dialog import AGAIN, DONE, NO, SKIP, YES, Prompt, Typed, aside
@@ -18,23 +18,9 @@ from hexapod_control.servos.settings.joint_words import JointWordsError, joint_a
 MIN_TURN = math.radians(7.0)  # by hand, to count as turned
 SHOWN_TURN = math.radians(10.0)  # of a servo that moves by itself
 POSITIVE = (  # by column
-    Sentence("counter_clockwise", "counter-clockwise seen from above"),
-    Sentence("foot_up", "foot up"),
-    Sentence("foot_up_and_out", "foot up and out"),
-)
-INTRODUCTION = {
-    True: Sentence(
-        "introduction_check_by_hand",
-        "\nDoes every joint have the right servo and sign? Torque is off: turn the joints by hand, one at a time.",
-    ),
-    False: Sentence(
-        "introduction_check_by_eye",
-        "\nDoes every joint have the right servo and sign? Each joint in turn moves a little and returns.",
-    ),
-}
-HELP = Sentence(
-    "help_check",
-    "Turn only the joint that is named, by about 20 degrees, in the direction given. s skips a joint.",
+    Sentence("counter_clockwise"),
+    Sentence("foot_up"),
+    Sentence("foot_up_and_out"),
 )
 
 
@@ -42,7 +28,9 @@ def check(state: CalibrationState) -> None:
     """Checks all joints; errors are corrected if the operator agrees."""
     if state.jogger.reports_position:
         state.jogger.relax()
-    state.say(INTRODUCTION[state.jogger.reports_position])
+        state.say(Sentence("introduction_check_by_hand"))
+    else:
+        state.say(Sentence("introduction_check_by_eye"))
     state.energise()
     act = _by_hand if state.jogger.reports_position else _by_eye
     state.each(range(len(state.joints)), lambda row: act(state, row))
@@ -52,17 +40,12 @@ def _by_hand(state: CalibrationState, row: int) -> None:
     while True:
         try:
             before = _positions(state)
-            question = Sentence(
-                "turn_by_hand",
-                "turn {joint} by hand, {direction}, by about 20 deg, then Enter",
-                joint=state.label(row),
-                direction=POSITIVE[row % 3],
-            )
+            question = Sentence("turn_by_hand", joint=state.label(row), direction=POSITIVE[row % 3])
             answer = state.ask(Prompt(question, (DONE, SKIP), joint=state.joint(row)))
             after = _positions(state)
         except BusError as error:
             state.say(aside(error))
-            state.wait(Sentence("connected_again", "Enter when it is connected again"))
+            state.wait(Sentence("connected_again"))
             continue
         if answer is SKIP or _match_servo(state, row, [b - a for a, b in zip(before, after, strict=True)]):
             return
@@ -73,13 +56,7 @@ def _match_servo(state: CalibrationState, row: int, turned: list[float]) -> bool
     farthest = max(range(len(turned)), key=lambda k: abs(turned[k]))
     servo = state.joints[farthest].id
     if abs(turned[farthest]) < MIN_TURN * state.scale.per_rad:
-        state.say(
-            Sentence(
-                "no_servo_turned",
-                "  no servo has turned: is {joint} on its horn, and turned by 20 deg?",
-                joint=state.label(row),
-            )
-        )
+        state.say(Sentence("no_servo_turned", joint=state.label(row)))
         return False
     return _correct(state, row, farthest, 1 if turned[farthest] > 0.0 else -1, _has_turned(servo))
 
@@ -88,18 +65,14 @@ def _by_eye(state: CalibrationState, row: int) -> None:
     while True:
         joint = state.joints[row]
         state.jogger.wiggle(joint.id, joint.direction * SHOWN_TURN)
-        question = Sentence(
-            "has_turned", "has {joint} turned {direction} first?", joint=state.label(row), direction=POSITIVE[row % 3]
-        )
+        question = Sentence("has_turned", joint=state.label(row), direction=POSITIVE[row % 3])
         hint = "Y/n, r or what turned, lf coxa -"
         choices = (YES, NO, AGAIN, SKIP)
         answer = state.ask(Prompt(question, choices, Typed.SIGNED_JOINT, state.joint(row), hint))
         if answer in (YES, SKIP):
             return
         if answer is NO:
-            state.say(
-                Sentence("say_what_turned", '  then say what has turned, with its direction, such as "lf coxa -"')
-            )
+            state.say(Sentence("say_what_turned"))
         if not isinstance(answer, str):
             continue
         try:
@@ -111,30 +84,23 @@ def _by_eye(state: CalibrationState, row: int) -> None:
         if seen == row:
             _correct(state, row, row, sign * joint.direction, _has_turned(joint.id))
         else:
-            finding = Sentence("servo_turns_joint", "servo {id} turns {joint}", id=joint.id, joint=state.label(seen))
+            finding = Sentence("servo_turns_joint", id=joint.id, joint=state.label(seen))
             _exchange(state, row, seen, finding)
 
 
 def _has_turned(servo: int) -> Sentence:
-    return Sentence("servo_has_turned", "servo {id} has turned", id=servo)
+    return Sentence("servo_has_turned", id=servo)
 
 
 def _correct(state: CalibrationState, row: int, servo_row: int, direction: int, finding: Sentence) -> bool:
     """Corrects servo and direction (+1 or -1) of a joint if the operator agrees. Returns whether they are right."""
     if servo_row != row:
-        other = Sentence(
-            "which_is_other", "{finding}, which is {joint} so far", finding=finding, joint=state.label(servo_row)
-        )
+        other = Sentence("which_is_other", finding=finding, joint=state.label(servo_row))
         if not _exchange(state, row, servo_row, other):
             return False
     if state.joints[row].direction == direction:
         return True
-    question = Sentence(
-        "change_sign",
-        "  {finding} the other way: change the sign of {joint}?",
-        finding=finding,
-        joint=state.label(row),
-    )
+    question = Sentence("change_sign", finding=finding, joint=state.label(row))
     if not state.agrees(question, True, state.joint(row)):
         return False
     state.joints[row] = replace(state.joints[row], direction=direction)
@@ -143,13 +109,7 @@ def _correct(state: CalibrationState, row: int, servo_row: int, direction: int, 
 
 def _exchange(state: CalibrationState, row: int, other: int, finding: Sentence) -> bool:
     """Exchanges the servos of two joints if the operator agrees. Returns whether it did."""
-    question = Sentence(
-        "exchange_servos",
-        "  {finding}: exchange the servos of {joint} and {other}?",
-        finding=finding,
-        joint=state.label(row),
-        other=state.label(other),
-    )
+    question = Sentence("exchange_servos", finding=finding, joint=state.label(row), other=state.label(other))
     if not state.agrees(question, True, state.joint(row)):
         return False
     a, b = state.joints[row], state.joints[other]

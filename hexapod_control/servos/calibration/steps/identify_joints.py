@@ -6,29 +6,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.names import JOINTS
-from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration.calibration_state import CalibrationState
 from hexapod_control.servos.calibration.dialog import AGAIN, SKIP, Choice, Prompt, Typed, aside
 from hexapod_control.servos.settings.joint_words import JointWordsError, joint_and_sign
 
 WIGGLE_ANGLE = math.radians(5.0)
-INTRODUCTION = Sentence(
-    "introduction_wiggle",
-    """
-Which servo is which joint? Lift the robot, its legs free. Each servo turns a little in one direction,
-then back past the middle. Answer with leg, joint and the FIRST direction, e.g. "lf coxa +":
-  coxa   + counter-clockwise seen from above
-  femur  + foot up
-  tibia  + foot up
-Enter accepts the answer in brackets, r repeats, s skips a servo, b goes back, ? shows this again.""",
-)
 
 
 def wiggle(state: CalibrationState, ids: Sequence[int]) -> None:
     """Asks for every servo which joint it turns and in which direction. Raises BusError if a joint has no servo."""
-    state.say(INTRODUCTION)
+    state.say(Sentence("help_wiggle"))
     state.energise()
     finished = ids[: state.first]
     taken = {joint.id: row for row, joint in enumerate(state.joints) if joint.id in finished}  # servo -> row
@@ -46,13 +36,7 @@ def wiggle(state: CalibrationState, ids: Sequence[int]) -> None:
     state.each(ids, ask_joint)
     missing = [joint.joint for row, joint in enumerate(state.joints) if row not in taken.values()]
     if missing:
-        raise BusError(
-            Sentence(
-                "joints_without_servo",
-                "no servo was found for {joints}: check cables and ids, then start again",
-                joints=", ".join(missing),
-            )
-        )
+        raise BusError(Sentence("joints_without_servo", joints=", ".join(missing)))
 
 
 def identify(state: CalibrationState, servo: int) -> None:
@@ -72,7 +56,7 @@ def _joint(state: CalibrationState, servo: int, taken: dict[int, int]) -> tuple[
     owners = {row: other for other, row in taken.items()}
     suggested = next((r for r, j in enumerate(state.joints) if j.id == servo and r not in owners), None)
     proposal = () if suggested is None else (_as_choice(state, suggested),)
-    question = Sentence("which_joint", "servo {id}: which joint, which direction first?", id=servo)
+    question = Sentence("which_joint", id=servo)
     prompt = Prompt(question, (*proposal, AGAIN, SKIP), Typed.SIGNED_JOINT, hint=proposal[0].word if proposal else "")
     while True:
         state.jogger.wiggle(servo, WIGGLE_ANGLE)
@@ -87,11 +71,7 @@ def _joint(state: CalibrationState, servo: int, taken: dict[int, int]) -> tuple[
             state.say(aside(error))
             continue
         if found[0] in owners:
-            state.say(
-                Sentence(
-                    "already_named", "  that is already servo {id}; b goes back if that was wrong", id=owners[found[0]]
-                )
-            )
+            state.say(Sentence("already_named", id=owners[found[0]]))
         else:
             return found
 
@@ -99,4 +79,4 @@ def _joint(state: CalibrationState, servo: int, taken: dict[int, int]) -> tuple[
 def _as_choice(state: CalibrationState, row: int) -> Choice:
     sign = "+" if state.joints[row].direction > 0 else "-"
     words = f"{state.robot.leg_names[row // 3]} {JOINTS[row % 3]} {sign}"
-    return Choice((words,), Sentence("signed_joint", "{joint} {sign}", joint=state.label(row), sign=sign))
+    return Choice((words,), Sentence("signed_joint", joint=state.label(row), sign=sign))

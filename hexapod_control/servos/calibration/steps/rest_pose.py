@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import RawScale
 from hexapod_control.servos.calibration import dialog as words
 from hexapod_control.servos.calibration.calibration_state import CalibrationState
@@ -24,28 +24,14 @@ def rest(state: CalibrationState) -> None:
     """Captures the raw position of each joint in the rest pose, whose angles are known."""
     if state.jogger.reports_position:
         state.jogger.relax()
-        state.say(
-            Sentence(
-                "introduction_rest_by_hand",
-                "\nThe rest pose. Torque is off: put one leg after the other into the pose by hand.",
-            )
-        )
+        state.say(Sentence("introduction_rest_by_hand"))
         state.each(range(len(state.robot.leg_names)), lambda leg: _by_hand(state, leg))
     else:
-        state.say(Sentence("introduction_rest_by_jogging", "\nThe rest pose. {help}", help=words.JOG_HELP))
+        state.say(Sentence("introduction_rest_by_jogging", help=words.JOG_HELP))
         state.each(range(len(state.joints)), lambda row: _by_jogging(state, row))
     for row, degrees in horns_off(state.robot, state.joints, state.scale):
-        state.say(
-            Sentence(
-                "horn_off",
-                "  {joint} is {degrees:+.0f} deg from the same joint of the other legs: either its horn is {teeth} "
-                "off, which costs range on one side,\n  or the joint was not in the pose",
-                joint=state.label(row),
-                degrees=degrees,
-                teeth=_teeth(degrees),
-            )
-        )
-        question = Sentence("measure_again", "  measure {joint} again?", joint=state.label(row))
+        state.say(Sentence("horn_off", joint=state.label(row), degrees=degrees, teeth=_teeth(degrees)))
+        question = Sentence("measure_again", joint=state.label(row))
         if state.agrees(question, False, state.joint(row)):
             again = _by_hand if state.jogger.reports_position else _by_jogging
             again(state, row // 3 if state.jogger.reports_position else row)
@@ -55,7 +41,6 @@ def _by_hand(state: CalibrationState, leg: int) -> None:
     rows = range(3 * leg, 3 * leg + 3)
     pose = Sentence(
         "pose_of_leg",
-        "{leg}: coxa {coxa}, femur {femur}, tibia {tibia}",
         leg=state.leg(leg),
         **{JOINTS[row % 3]: words.describe_angle(row % 3, state.rest[row]) for row in rows},
     )
@@ -75,7 +60,7 @@ def _store(state: CalibrationState, row: int, raw: float) -> None:
 
 def _teeth(degrees: float) -> Sentence:
     count = max(1, round(abs(degrees) / TOOTH_DEG))
-    return Sentence("teeth", "{count} teeth", count=count) if count > 1 else Sentence("one_tooth", "one tooth")
+    return Sentence("teeth", count=count) if count > 1 else Sentence("one_tooth")
 
 
 def horns_off(robot: Robot, joints: Sequence[JointCalibration], scale: RawScale) -> list[tuple[int, float]]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from hexapod_control.core.sentence import Sentence
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.servos.calibration.calibration_state import LIMIT_CLEARANCE, CalibrationState
 from hexapod_control.servos.calibration.servo_jogger import reach
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
@@ -26,19 +26,13 @@ def _leg(state: CalibrationState, leg: int, steps: Sequence[str]) -> None:
     name = state.leg(leg)
     source = _source(state, leg)
     about = (state.robot.leg_names[leg],)
-    if source is not None and state.agrees(
-        Sentence("copy_leg", "copy scale and limits of {source} to {leg}?", source=state.leg(source), leg=name), True
-    ):
+    if source is not None and state.agrees(Sentence("copy_leg", source=state.leg(source), leg=name), True):
         _copy(state, source, leg)
         return
     default = not state.jogger.reports_position  # the nominal scale of smart servos is exact
-    if "marks" in steps and state.agrees(
-        Sentence("measure_scale", "measure the scale of {leg}?", leg=name), default, about
-    ):
+    if "marks" in steps and state.agrees(Sentence("measure_scale", leg=name), default, about):
         _marks(state, leg)
-    if "limits" in steps and state.agrees(
-        Sentence("measure_limits", "measure the limits of {leg}?", leg=name), False, about
-    ):
+    if "limits" in steps and state.agrees(Sentence("measure_limits", leg=name), False, about):
         state.each(range(3 * leg, 3 * leg + 3), lambda row: _limit(state, row))
 
 
@@ -90,37 +84,24 @@ def _measure_scale(state: CalibrationState, row: int, side: int, mark: float) ->
     raw: float | None = None
     while True:
         angles = [mark if k == row else state.rest[k] for k in range(len(state.joints))]
-        pose = Sentence(
-            "joint_at_angle", "{joint} at {degrees:+.0f} deg", joint=state.label(row), degrees=math.degrees(mark)
-        )
+        pose = Sentence("joint_at_angle", joint=state.label(row), degrees=math.degrees(mark))
         before = raw
         raw = state.capture([row], pose, angles)[row]
         joint = state.joints[row]
         if raw in (before, joint.center):  # Enter alone
-            state.say(
-                Sentence("scale_kept", "  {joint} has not moved: its scale stays as it is", joint=state.label(row))
-            )
+            state.say(Sentence("scale_kept", joint=state.label(row)))
             return
         units = joint.direction * (raw - joint.center) / (mark - joint.q_center)
         if abs(units / state.scale.per_rad - 1.0) <= MAX_SCALE_ERROR:
             break
-        state.say(
-            Sentence(
-                "unusual_scale",
-                "  that gives {units:.0f} {unit}s per rad, nominal is {nominal:.0f}: is it the right joint, turned in "
-                "the right direction? Repeat it",
-                units=units,
-                unit=state.scale.unit,
-                nominal=state.scale.per_rad,
-            )
-        )
+        state.say(Sentence("unusual_scale", units=units, unit=state.scale.unit, nominal=state.scale.per_rad))
     alone = _mark(state, row, -side) is None  # no mark on the other side: used for both
     state.joints[row] = replace(
         joint,
         units_per_rad=units if side > 0 or alone else joint.units_per_rad,
         units_per_rad_neg=units if side < 0 or alone else joint.units_per_rad_neg,
     )
-    state.say(Sentence("scale", "  {units:.1f} {unit}s per rad", units=units, unit=state.scale.unit))
+    state.say(Sentence("scale", units=units, unit=state.scale.unit))
 
 
 # --- limits ------------------------------------------------------------------------------------------
@@ -132,7 +113,7 @@ def _limit(state: CalibrationState, row: int) -> None:
     margin = LIMIT_MARGIN * joint.units_per_rad
     bounded = _bounded(state, joint, (min(ends) + margin, max(ends) - margin))
     if not bounded.low < joint.center < bounded.high:
-        state.say(Sentence("limits_not_used", "  the rest pose is outside these limits: they are not used"))
+        state.say(Sentence("limits_not_used"))
         return
     state.joints[row] = bounded
     state.warn_of_reach(row)
@@ -149,7 +130,7 @@ def _swept_ends(state: CalibrationState, row: int) -> list[float]:
         ends[:] = min(ends[0], raw), max(ends[1], raw)
 
     record()
-    question = Sentence("turn_to_stops", "  turn {joint} by hand from stop to stop, then Enter", joint=state.label(row))
+    question = Sentence("turn_to_stops", joint=state.label(row))
     state.wait(question, state.joint(row), record)
     record()
     return ends
@@ -158,19 +139,8 @@ def _swept_ends(state: CalibrationState, row: int) -> list[float]:
 def _jogged_ends(state: CalibrationState, row: int) -> list[float]:
     """Raw positions of both ends, to which the operator jogs the servo."""
     begin = state.jogger.positions([state.joints[row].id])[state.joints[row].id]
-    ends = [
-        state.jog(row, target)
-        for target in (Sentence("one_end", "its one end"), Sentence("other_end", "its other end"))
-    ]
+    ends = [state.jog(row, target) for target in (Sentence("one_end"), Sentence("other_end"))]
     if ends[-1] != begin:
-        state.say(
-            Sentence(
-                "goes_back",
-                "  {joint} goes back to {begin:.0f} {unit}",
-                joint=state.label(row),
-                begin=begin,
-                unit=state.scale.unit,
-            )
-        )
+        state.say(Sentence("goes_back", joint=state.label(row), begin=begin, unit=state.scale.unit))
         state.jogger.go({state.joints[row].id: begin})
     return ends

@@ -10,7 +10,7 @@ let table = {};
  * @param {Record<string, any>} [values]
  */
 export function t(key, values = {}) {
-  return (table[key] ?? key).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "–");
+  return (table[key] ?? key).replace(/\{(\w+)[^}]*\}/g, (_, name) => values[name] ?? "–");
 }
 
 /** @param {string} key */

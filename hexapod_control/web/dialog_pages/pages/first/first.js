@@ -54,7 +54,7 @@ function showPictures() {
 function inWords(said) {
   if (typeof said === "string") return said;
   if (!has(said.kind)) return said.text;
-  return t(said.kind, Object.fromEntries(Object.entries(said.values).map(([name, value]) => [name, inWords(value)])));
+  return t(said.kind, Object.fromEntries(Object.entries(said.values).map(([name, value]) => [name, inWords(value)]))).trim();
 }
 
 function showAnswers(off) {

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from string import Formatter
 from typing import Any
+
+TEXTS: Mapping[str, Mapping[str, str]] = {  # by language and kind; values in braces, as for str.format
+    path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (Path(__file__).parent / "sentences").iterdir()
+}
 
 
 class Sentence:
     """A sentence for people; `str()` is its English text.
 
-    `kind` names it for programs and translators; `text` has the names of its values in braces, as for `str.format`.
+    `kind` names it for programs, and its text in each language; a kind without one is a name, and says itself.
     A value may be a sentence itself.
     """
 
     __slots__ = ("kind", "text", "values")
 
-    def __init__(self, kind: str, text: str, /, **values: object) -> None:
+    def __init__(self, kind: str, text: str | None = None, /, **values: object) -> None:
+        """`text` is that of a sentence which has come from elsewhere."""
         self.kind = kind
-        self.text = text
+        self.text = TEXTS["en"].get(kind, kind) if text is None else text
         self.values: Mapping[str, object] = values
 
     @classmethod

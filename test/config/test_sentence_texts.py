@@ -1,0 +1,29 @@
+"""Every sentence has a text in every language, with the same values; and every text belongs to a sentence."""
+
+import re
+
+from support.sentences import fields, kinds
+
+from hexapod_control.config.sentence import TEXTS, Sentence
+
+ENGLISH = TEXTS["en"]
+GERMAN = TEXTS["de"]
+NO_PAGE = {"introduction_stage", "no_question", "begin", "back", "help", "quit"}  # which a page says in its own words
+NO_PAGE |= {"not_running", "all_steps", "which_steps", "running", "not_started", "not_done"}  # of services
+FOUND = {"servos_found", "board_found"}  # in English in the words of the search
+CHOSEN = FOUND | {"steps_wiggle_check", "steps_rest_marks", "steps_limits", "to_the_middle", "to_the_belly"}
+
+
+def test_every_kind_has_an_english_text_and_every_text_is_said():
+    unknown = [kind for kind in kinds() if not any(re.fullmatch(kind, known) for known in ENGLISH)]
+    unsaid = [known for known in set(ENGLISH) - CHOSEN if not any(re.fullmatch(kind, known) for kind in kinds())]
+    assert unknown == unsaid == []
+
+
+def test_every_sentence_of_the_dialogs_is_in_german_with_the_same_values():
+    assert set(ENGLISH) - set(GERMAN) == NO_PAGE and set(GERMAN) <= set(ENGLISH)
+    assert {kind for kind, text in GERMAN.items() if not fields(text) <= fields(ENGLISH[kind])} == FOUND
+
+
+def test_a_kind_without_a_text_is_a_name_and_says_itself():
+    assert str(Sentence("left_front_coxa")) == "left_front_coxa"
