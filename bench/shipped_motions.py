@@ -17,7 +17,7 @@ import numpy as np
 from walk_quality import QualityRecorder
 
 from hexapod_control.config.errors import FileError
-from hexapod_control.config.motions.motion_library import known_motions, load_motion
+from hexapod_control.config.motion_file import known_motions, load_motion
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.arrays import Array

@@ -27,7 +27,7 @@ from command_table import transitions
 from hexapod_control.bringup import node_graph
 from hexapod_control.cli import main
 from hexapod_control.config import schema
-from hexapod_control.config.motions.motion_keys import FOR_HEIGHT_DOCUMENTATION, keys
+from hexapod_control.config.motion_file import FOR_HEIGHT_DOCUMENTATION, keys
 from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.config.robots.servo_table import servo_table

@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 
 from shipped_motions import MOTION, MotionRun, perform
 
-from hexapod_control.config.motions.motion_library import known_motions, load_motion
+from hexapod_control.config.motion_file import known_motions, load_motion
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.sim.rendering.film import Film

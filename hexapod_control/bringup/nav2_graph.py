@@ -26,8 +26,15 @@ from hexapod_control.bringup.launch_arguments import (
 )
 from hexapod_control.config import ros_names
 from hexapod_control.config.bounded_yaml import UnusableFileError, UnusableYamlError, parse, parser, read_text
-from hexapod_control.config.robots.nav2_parameters import Nav2FileError, Nav2Robot, describe, fill
-from hexapod_control.config.robots.nav2_trees import TREES, TreeError, fill_tree
+from hexapod_control.config.robots.nav2_parameters import (
+    TREES,
+    Nav2FileError,
+    Nav2Robot,
+    TreeError,
+    describe,
+    fill,
+    fill_tree,
+)
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import share
 from hexapod_control.ros.distribution import NAV2_CHANGES, distribution

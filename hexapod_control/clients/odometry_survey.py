@@ -25,8 +25,7 @@ from hexapod_control.clients.bounded_wait import (
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import RobotClient
 from hexapod_control.config.errors import RobotFileError
-from hexapod_control.config.robots.robot_file import load
-from hexapod_control.config.robots.rules.odometry_scale import odometry_scale
+from hexapod_control.config.robots.robot_file import load, odometry_scale
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, wrap
 from hexapod_control.ros import messages
 from hexapod_control.ros.qos import EVENTS

@@ -15,9 +15,11 @@ from ruamel.yaml.scalarbool import ScalarBoolean
 from ruamel.yaml.scalarint import HexCapsInt, HexInt, ScalarInt
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, SingleQuotedScalarString
 
+from hexapod_control.config import schema
 from hexapod_control.config.document import DocumentEntry
 from hexapod_control.core.names import MAX_NAME, MAX_QUOTED
 from hexapod_control.core.quantity import Quantity, QuantityError, quantities, spelled
+from hexapod_control.core.robot import Vector
 
 Hexadecimal = HexInt | HexCapsInt
 YamlValue = float | str | tuple[float, ...]
@@ -229,3 +231,47 @@ def require(section: DocumentEntry, row: KeyRow) -> DocumentEntry:
 def yaml_text(item: object) -> str:
     """A value in YAML notation, shortened if it is long."""
     return spelled(bool(item) if isinstance(item, ScalarBoolean) else item)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedValues:
+    """Entries and their values, both by the dotted key of their row."""
+
+    entries: dict[str, DocumentEntry]
+    values: dict[str, schema.YamlValue]
+
+    @classmethod
+    def checked(cls, section: DocumentEntry, rows: Sequence[schema.KeyRow]) -> CheckedValues:
+        """Reads all rows below a section. Raises RobotFileError for a missing or invalid value."""
+        entries = {row.key: schema.require(section, row) for row in rows}
+        return cls(entries, {row.key: row.value(entries[row.key]) for row in rows})
+
+    def joined(self, other: CheckedValues) -> CheckedValues:
+        """These values together with others, which take precedence."""
+        return CheckedValues({**self.entries, **other.entries}, {**self.values, **other.values})
+
+    def number(self, key: str) -> float:
+        """The value of a row for one number."""
+        value = self.values[key]
+        assert isinstance(value, float)
+        return value
+
+    def text(self, key: str) -> str:
+        """The value of a row for a text or a choice."""
+        value = self.values[key]
+        assert isinstance(value, str)
+        return value
+
+    def point(self, key: str) -> tuple[float, float]:
+        """The value of a row for two numbers."""
+        value = self.values[key]
+        assert isinstance(value, tuple)
+        x, y = value
+        return x, y
+
+    def vector(self, key: str) -> Vector:
+        """The value of a row for three numbers."""
+        value = self.values[key]
+        assert isinstance(value, tuple)
+        x, y, z = value
+        return x, y, z

@@ -5,7 +5,7 @@ import shipped_motions as figures
 from support.drives import ROBOTS
 from support.suite.soak import SOAK
 
-from hexapod_control.config.motions.motion_library import known_motions
+from hexapod_control.config.motion_file import known_motions
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.sim.world_settings import WorldSettings

@@ -28,8 +28,7 @@ from hexapod_control.cli.main import main, parser
 from hexapod_control.cli.sim import simulation_run as cli_run
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import SimulationClient
-from hexapod_control.config.robots.robot_file import load
-from hexapod_control.config.robots.rules.odometry_scale import odometry_scale
+from hexapod_control.config.robots.robot_file import load, odometry_scale
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, wrap
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.nodes.announcements.graph_presence import ANNOUNCED_S

@@ -14,7 +14,7 @@ from support.paths import DATA, ROOT
 
 from hexapod_control.bringup import nav2_graph
 from hexapod_control.bringup.launch_arguments import ARGUMENTS, GraphError
-from hexapod_control.config.robots.nav2_trees import TREES
+from hexapod_control.config.robots.nav2_parameters import TREES
 from hexapod_control.config.shipped_files import share
 from hexapod_control.ros.distribution import stamped_by_default
 

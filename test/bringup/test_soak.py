@@ -29,7 +29,7 @@ from support.real_time.ros_bench import Stream, assert_sound, twist
 from support.real_time.wires import RISING, START, graph_process
 from support.suite.soak import SOAK
 
-from hexapod_control.config.motions.motion_library import known_motions
+from hexapod_control.config.motion_file import known_motions
 from hexapod_control.config.robots.robot_file import resolve
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.names import joint_names

@@ -20,7 +20,7 @@ from hexapod_control.config.bounded_yaml import (
 )
 from hexapod_control.config.document import from_text, read
 from hexapod_control.config.errors import FileError, MotionFileError
-from hexapod_control.config.motions.motion_library import load_motion_text
+from hexapod_control.config.motion_file import load_motion_text
 from hexapod_control.config.shipped_files import share
 
 FILES = {

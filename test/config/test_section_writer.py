@@ -17,8 +17,7 @@ from hexapod_control.cli.robot_files import odom_calibrate
 from hexapod_control.config import section_writer
 from hexapod_control.config.document import plain, read
 from hexapod_control.config.errors import RobotFileError
-from hexapod_control.config.robots.robot_file import load
-from hexapod_control.config.robots.rules.odometry_scale import odometry_scale
+from hexapod_control.config.robots.robot_file import load, odometry_scale
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.config.section_writer import own_file, save_section, with_section
 from hexapod_control.evaluation import odometry_calibration

@@ -16,8 +16,7 @@ from hexapod_control.cli.input_error import InputError
 from hexapod_control.config import waypoint_file
 from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.errors import FileError
-from hexapod_control.config.motions.motion_file import HEAD, KEYS
-from hexapod_control.config.motions.motion_keys import FOR_HEIGHT
+from hexapod_control.config.motion_file import FOR_HEIGHT, HEAD, KEYS
 from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.draft.questions.question_table import HEIGHT, HIP_PARTS, TABLE
 from hexapod_control.config.robots.draft.questions.units import AnswerError

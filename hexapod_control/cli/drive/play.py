@@ -11,7 +11,7 @@ from hexapod_control.cli.bounded_options import add_robot
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.clients.motion_progress import MotionProgress, ProgressBar
 from hexapod_control.config.errors import DONE, FAILED, INVALID_INPUT
-from hexapod_control.config.motions.motion_library import known_motions, load_motion, request
+from hexapod_control.config.motion_file import known_motions, load_motion, request
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.motions.motion_steps import MotionError
 from hexapod_control.core.robot import Robot

@@ -11,8 +11,7 @@ from hexapod_control.cli.input_error import InputError
 from hexapod_control.config.bounded_yaml import UnusableFileError, read_text
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots import saved_capabilities
-from hexapod_control.config.robots.nav2_parameters import Nav2FileError, describe, fill
-from hexapod_control.config.robots.nav2_trees import TreeError, fill_tree
+from hexapod_control.config.robots.nav2_parameters import Nav2FileError, TreeError, describe, fill, fill_tree
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import share
 from hexapod_control.ros.distribution import NAMES, NAV2_CHANGES, distribution

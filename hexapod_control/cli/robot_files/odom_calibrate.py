@@ -11,9 +11,8 @@ from hexapod_control.cli.bounded_options import add_number
 from hexapod_control.cli.input_error import CommandFailedError, InputError
 from hexapod_control.clients import connection_options
 from hexapod_control.config.errors import DONE, FAILED
-from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.robot_file import load, odometry_scale
 from hexapod_control.config.robots.robot_keys import ODOMETRY_SCALE
-from hexapod_control.config.robots.rules.odometry_scale import odometry_scale
 from hexapod_control.config.section_writer import own_file, save_section
 from hexapod_control.config.shipped_files import use_venv_prefix
 from hexapod_control.core.quantity import Quantity, QuantityError

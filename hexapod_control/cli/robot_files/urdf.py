@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from hexapod_control.cli.bounded_options import add_robot
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.robot_file import RobotFile, load
-from hexapod_control.config.robots.ros2_controllers import controllers
-from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.config.robots.urdf import controllers, urdf
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Joint, Leg, Robot
 

@@ -11,13 +11,13 @@ from hexapod_control.config import document, schema
 from hexapod_control.config.document import DocumentEntry, join, merge, plain, read
 from hexapod_control.config.errors import FileError, RobotFileError
 from hexapod_control.config.robots import robot_keys
+from hexapod_control.config.robots.foothold_choice import with_footholds
+from hexapod_control.config.robots.gait_section import check_gaits, read_gaits
 from hexapod_control.config.robots.plausibility.check_values import findings, located_errors, one_line
 from hexapod_control.config.robots.plausibility.finding import CheckedRobot
-from hexapod_control.config.robots.robot_keys import MAX_ANGLE_DEG, SERVO_MODEL, SERVO_VOLTAGE
-from hexapod_control.config.robots.rules.checked_values import CheckedValues
-from hexapod_control.config.robots.rules.foothold_choice import with_footholds
-from hexapod_control.config.robots.rules.gait_section import check_gaits, read_gaits
+from hexapod_control.config.robots.robot_keys import MAX_ANGLE_DEG, ODOMETRY_SCALE, SERVO_MODEL, SERVO_VOLTAGE
 from hexapod_control.config.robots.servo_table import CatalogServo, nearest_models, permitted, version_for, versions
+from hexapod_control.config.schema import CheckedValues, refuse_unknown
 from hexapod_control.config.shipped_files import file_path, shipped_names
 from hexapod_control.core.gait.gait_table import MIN_LEGS
 from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason, base_to_hip, leg_inverse
@@ -374,3 +374,13 @@ def _limit(robot: Robot, leg: Leg, values: CheckedValues) -> tuple[str, str]:
             need = f"needs joints.{name} at {math.degrees(angle):.1f} deg, must be within {lower:g} and {upper:g} deg"
             return need, "check yaw_deg, foothold and the joint's limits"
     raise AssertionError("a joint limit was reported but none is exceeded")
+
+
+def odometry_scale(file: DocumentEntry) -> tuple[float, float]:
+    """Factors on (distance, heading change) of the feet; 1 without the section. Raises RobotFileError."""
+    section = file.children.get("odometry_scale")
+    if section is None:
+        return 1.0, 1.0
+    refuse_unknown(section, dict.fromkeys(row.key for row in ODOMETRY_SCALE))
+    distance, turn = (row.number(section) for row in ODOMETRY_SCALE)
+    return distance, turn

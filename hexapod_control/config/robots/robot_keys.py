@@ -95,4 +95,4 @@ ODOMETRY_SCALE: tuple[NumberRow, ...] = (  # under the optional section `odometr
     NumberRow("distance", Quantity("", 0.5, 2.0, "factor on distances", hint=_CALIBRATE)),
     NumberRow("turn", Quantity("", 0.5, 2.0, "factor on turns", hint=_CALIBRATE)),
 )
-OPTIONAL_SECTIONS = ("servos", "io", "odometry_scale")  # checked by their readers: servos.settings, odometry_scale
+OPTIONAL_SECTIONS = ("servos", "io", "odometry_scale")  # checked by their readers: servos.settings, `odometry_scale`

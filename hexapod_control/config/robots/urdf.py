@@ -1,7 +1,8 @@
-"""The URDF of a robot."""
+"""The URDF of a robot, and the controllers of config/ros2_control.yaml for its joints."""
 
 from __future__ import annotations
 
+import io
 import tempfile
 from dataclasses import asdict
 from functools import lru_cache
@@ -9,8 +10,10 @@ from functools import lru_cache
 import xacro
 from ruamel.yaml import YAML
 
+from hexapod_control.config.bounded_yaml import parse, parser, read_text
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.shipped_files import share
+from hexapod_control.core.names import joint_names
 from hexapod_control.core.robot import Robot
 
 
@@ -32,3 +35,16 @@ def _expanded(robot: Robot, ros2_control: bool) -> str:
         document = xacro.process_file(str(template), mappings=arguments)
     document.documentElement.setAttribute("name", robot.name)
     return str(document.toprettyxml(indent="  "))
+
+
+def controllers(robot: Robot) -> str:
+    """The parameter file of ros2_control for this robot; comments and all other values are preserved."""
+    yaml = parser()
+    yaml.width = 120
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    document = parse(read_text(share("config", "ros2_control.yaml")), yaml)
+    controller = document["/**/joint_trajectory_controller"]["ros__parameters"]
+    controller["joints"][:] = joint_names(robot.leg_names)
+    stream = io.StringIO()
+    yaml.dump(document, stream)
+    return stream.getvalue()

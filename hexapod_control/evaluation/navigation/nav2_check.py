@@ -15,8 +15,7 @@ import rclpy.utilities
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.node_graph import NodeSpec
 from hexapod_control.bringup.process_supervisor import Supervisor
-from hexapod_control.config.robots.nav2_parameters import describe
-from hexapod_control.config.robots.nav2_trees import driving_time, turning_time
+from hexapod_control.config.robots.nav2_parameters import describe, driving_time, turning_time
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Pose

@@ -13,7 +13,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from hexapod_control.config.motions.motion_library import MotionFileError, known_motions, load_motion, load_motion_text
+from hexapod_control.config.errors import MotionFileError
+from hexapod_control.config.motion_file import known_motions, load_motion, load_motion_text
 from hexapod_control.config.schema import did_you_mean
 from hexapod_control.core.motions.motion_player import MotionEnd, MotionOutcome, MotionPlayer, RehearsedMotion
 from hexapod_control.core.motions.motion_request import MotionRequest

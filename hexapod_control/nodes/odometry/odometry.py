@@ -24,7 +24,7 @@ from nav_msgs.msg import Odometry as OdometryMessage
 from sensor_msgs.msg import BatteryState, Imu, JointState, MultiDOFJointState
 from std_srvs.srv import Trigger
 
-from hexapod_control.config.robots.rules.odometry_scale import odometry_scale
+from hexapod_control.config.robots.robot_file import odometry_scale
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import Pose

@@ -8,7 +8,7 @@ import pytest
 
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import known_robots, load
-from hexapod_control.config.robots.ros2_controllers import controllers
+from hexapod_control.config.robots.urdf import controllers
 
 
 def tables(text):

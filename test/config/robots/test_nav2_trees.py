@@ -7,8 +7,7 @@ import pytest
 from support.drives import GAITS
 
 from hexapod_control.cli.main import main
-from hexapod_control.config.robots.nav2_parameters import describe
-from hexapod_control.config.robots.nav2_trees import NAV2_ALLOWANCE_S, TreeError, fill_tree
+from hexapod_control.config.robots.nav2_parameters import NAV2_ALLOWANCE_S, TreeError, describe, fill_tree
 from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.core.workspace.capabilities import Capabilities
 

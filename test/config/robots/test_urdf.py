@@ -21,8 +21,7 @@ from support.suite.soak import some
 
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import RobotFile, known_robots, load
-from hexapod_control.config.robots.ros2_controllers import controllers
-from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.config.robots.urdf import controllers, urdf
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core import names as names
 from hexapod_control.core.kinematics.leg_kinematics import forward, inverse

@@ -8,7 +8,7 @@ from std_srvs.srv import Trigger
 from support.drives import DT, standing_planner
 from support.kits.plain_node import Moment, PlainNode
 
-from hexapod_control.config.motions.motion_library import known_motions
+from hexapod_control.config.motion_file import known_motions
 from hexapod_control.core.motions.motion_player import MotionPlayer
 from hexapod_control.core.motions.motion_request import MotionRequest
 from hexapod_control.core.motions.operator_commands import OperatorCommands

@@ -16,7 +16,7 @@ from support.phantomx import robot, standing_joints
 from support.real_time.motion_bench import BREATH, NOD, Motions
 from support.real_time.ros_bench import Stream, assert_sound, twist, walking
 
-from hexapod_control.config.motions.motion_library import known_motions
+from hexapod_control.config.motion_file import known_motions
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.motions.motion_request import MotionRequest

@@ -5,7 +5,7 @@ from pathlib import Path
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
-from hexapod_control.config.motions.motion_library import request
+from hexapod_control.config.motion_file import request
 
 ALL = QoSProfile(depth=200, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 BREATH = "  - pose: {z: 0.01, duration: 0.6}\n  - pose: {duration: 0.6}\n"

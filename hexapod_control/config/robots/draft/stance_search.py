@@ -11,8 +11,8 @@ import numpy as np
 
 from hexapod_control.config.robots.draft.leg_draft import LegGeometry
 from hexapod_control.config.robots.draft.robot_draft import DraftBody, DraftServo, DraftStance, RobotDraft, SourcedValue
+from hexapod_control.config.robots.foothold_choice import ScoredStance, best_stance, reach
 from hexapod_control.config.robots.robot_keys import MIN_COXA_M
-from hexapod_control.config.robots.rules.stance_score import ScoredStance, best_stance, reach
 from hexapod_control.core.gait.swing_trajectory import PEAK_LIFT_SPEED
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Body, Joint, Leg, Robot, Segment, WalkDefaults

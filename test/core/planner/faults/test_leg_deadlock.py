@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from support.drives import DT, robot, standing_planner
 
-from hexapod_control.config.robots.rules.foothold_choice import with_footholds
+from hexapod_control.config.robots.foothold_choice import with_footholds
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.planner.tick_plan import RobotState

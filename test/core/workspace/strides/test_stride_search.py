@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.drives import robot
 
-from hexapod_control.config.robots.rules.foothold_choice import with_footholds
+from hexapod_control.config.robots.foothold_choice import with_footholds
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.stance_regions import nominal_stance
 from hexapod_control.core.workspace.strides.leg_centers import TURNING, leg_centers, straight_travel, turning_travel

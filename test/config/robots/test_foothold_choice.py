@@ -9,8 +9,8 @@ import pytest
 from support.suite.soak import some
 
 from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.robots.foothold_choice import best_stance
 from hexapod_control.config.robots.robot_file import from_text, known_robots, resolve
-from hexapod_control.config.robots.rules.stance_score import best_stance
 from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.workspace.robot_gaits import gaits
 

@@ -6,8 +6,14 @@ from collections.abc import Sequence
 
 from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.robots.robot_keys import GAIT, LIFT_OFF
-from hexapod_control.config.robots.rules.checked_values import CheckedValues
-from hexapod_control.config.schema import checked_section, did_you_mean, known_keys, refuse_name, refuse_unknown
+from hexapod_control.config.schema import (
+    CheckedValues,
+    checked_section,
+    did_you_mean,
+    known_keys,
+    refuse_name,
+    refuse_unknown,
+)
 from hexapod_control.core.gait.gait_table import RESERVED_NAMES
 from hexapod_control.core.names import enumerated
 from hexapod_control.core.robot import GaitRow, Leg, Robot

@@ -1,19 +1,30 @@
-"""Turns the entries of a motion file into the steps of core.motions, scaled to a robot."""
+"""Motion files: shipped by name, by path, or as text; turned into the steps of core.motions, scaled to a robot.
+
+The keys of a file are the fields of the dataclasses in core.motions.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ruamel.yaml.comments import CommentedSeq
 
 from hexapod_control.config import schema
-from hexapod_control.config.document import DocumentEntry
-from hexapod_control.config.motions.motion_keys import ALL_LEGS, FOR_HEIGHT, MotionKey, keys
+from hexapod_control.config.bounded_yaml import UnusableFileError, read_text
+from hexapod_control.config.document import DocumentEntry, from_text, read
+from hexapod_control.config.errors import MotionFileError
+from hexapod_control.config.schema import ChoiceRow, KeyRow, NumberRow, TextRow
+from hexapod_control.config.shipped_files import file_path, shipped_names
 from hexapod_control.core.motions import motion_steps
+from hexapod_control.core.motions.motion_request import MAX_TEXT_LENGTH, MotionRequest
 from hexapod_control.core.motions.motion_steps import (
     KINDS,
+    LENGTH_UNITS,
     NAMES,
     Choreography,
     JointsStep,
@@ -24,8 +35,19 @@ from hexapod_control.core.motions.motion_steps import (
     si,
 )
 from hexapod_control.core.names import JOINTS
+from hexapod_control.core.quantity import Quantity
 from hexapod_control.core.robot import Robot, Vector
+from hexapod_control.core.workspace.robot_gaits import gait_names
 
+FOR_HEIGHT = NumberRow("for_height", Quantity("m", 0.01, 2.0, "`walk.height` of the robot that the lengths are for"))
+FOR_HEIGHT_DOCUMENTATION = (
+    f"`{FOR_HEIGHT.key}`",
+    f"{FOR_HEIGHT.quantity.lower:g} to {FOR_HEIGHT.quantity.upper:g} {FOR_HEIGHT.quantity.unit}",
+    "as they are",
+    "",
+    f"{FOR_HEIGHT.quantity.meaning}; they are scaled to others",
+)
+ALL_LEGS = "all"  # all legs that are not named
 FEET = "the feet"
 BODY = "the body"
 GAIT = "the gait"
@@ -33,6 +55,93 @@ GUIDED_LEG = "the leg"
 ALL_RESOURCES = frozenset({FEET, BODY, GAIT, GUIDED_LEG})
 MAX_DEPTH = 8  # steps within steps
 MAX_STEPS = 5000  # in one pass, including repetitions
+
+
+@dataclass(frozen=True, slots=True)
+class MotionKey:
+    """One key of a file, for a field of a step or of the motion."""
+
+    item: dataclasses.Field[Any]
+
+    @property
+    def field(self) -> str:
+        """Name of the field."""
+        return self.item.name
+
+    @property
+    def quantity(self) -> Quantity | None:
+        """Of a number, or of each number of a vector; None for anything else."""
+        return self.item.metadata.get("quantity")
+
+    @property
+    def name(self) -> str:
+        """The key in the file."""
+        return motion_steps.key(self.item.name, self.quantity)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Of a vector per leg; empty for anything else."""
+        return self.item.metadata.get("columns", ())
+
+    @property
+    def required(self) -> bool:
+        """Whether the file must have it."""
+        return self.item.default in (dataclasses.MISSING, "", ())
+
+    def row(self, robot: Robot) -> KeyRow:
+        """The schema row for a value, or for each vector of a section by leg, for a robot."""
+        if self.quantity is not None:
+            return NumberRow(self.name, self.quantity, len(self.columns) or 1)
+        known = {"legs": robot.leg_names, "gaits": gait_names(robot), "": self._choices}[self._names]
+        if known:
+            return ChoiceRow(self.name, known, "choose one of them")
+        return TextRow(self.name, r"(?s).*\S.*", "a text", "write any text")
+
+    @property
+    def documentation(self) -> tuple[str, str, str, str, str]:
+        """Name, values, default, whether it is scaled, and description: one line of the reference."""
+        scaled = "yes" if self.quantity and self.quantity.unit in LENGTH_UNITS else ""
+        return f"`{self.name}`", self._values, self._default, scaled, self.item.metadata["meaning"]
+
+    @property
+    def _choices(self) -> tuple[str, ...]:
+        return self.item.metadata.get("choices", ())  # of a text; empty: any
+
+    @property
+    def _names(self) -> str:
+        return self.item.metadata.get("names", "")  # accepted ones: "legs", "gaits", or "" for any text
+
+    @property
+    def _default(self) -> str:
+        if self.required:
+            return "required"
+        default = self.quantity.default if self.quantity else self.item.default
+        if isinstance(default, float):
+            return "unlimited" if default == math.inf else f"{default:g}"
+        return str(default)
+
+    @property
+    def _values(self) -> str:
+        quantity = self.quantity
+        if quantity is not None and self.columns:
+            return f"by leg, or `{ALL_LEGS}`: [{', '.join(self.columns)}] [{quantity.unit}]"
+        if quantity is not None:
+            lower, upper = quantity.lower, quantity.upper
+            between = f"{lower:g} to {upper:g}" if math.isfinite(upper) else f"from {lower:g}"
+            return f"{'whole number, ' if quantity.whole else ''}{between} {quantity.unit}".strip()
+        if self._choices:
+            return " or ".join(self._choices)
+        if self._names:
+            return f"name of one of the robot's {self._names}"
+        return "list of steps" if self.field == "steps" else "text"
+
+
+def keys(kind: type[MotionStep] | type[Choreography]) -> Mapping[str, MotionKey]:
+    """The keys of a kind of step, or of the file itself, by their names in the file."""
+    found = [MotionKey(item) for item in dataclasses.fields(kind) if "meaning" in item.metadata]
+    return {each.name: each for each in found}
+
+
 KEYS: Mapping[type[MotionStep], Mapping[str, MotionKey]] = {kind: keys(kind) for kind in KINDS.values()}
 HEAD = keys(Choreography)
 
@@ -227,3 +336,42 @@ def _common(one: frozenset[str], other: frozenset[str]) -> str:
         if guided and FEET in second:
             return FEET
     return next(iter(sorted(one & other)), "")
+
+
+def known_motions() -> tuple[str, ...]:
+    """Names of the motions that come with the package."""
+    return shipped_names("motions")
+
+
+def load_motion(name_or_path: str, robot: Robot) -> Choreography:
+    """A shipped motion by name, or the motion of a file, scaled to the robot. Raises MotionFileError.
+
+    core.motions.motion_rehearsal checks whether the robot can perform it.
+    """
+    return motion(read(file_path("motions", name_or_path, MotionFileError), MotionFileError), robot)
+
+
+def load_motion_text(file: str, text: str, robot: Robot) -> Choreography:
+    """Like `load_motion`, for the text of a file; `file` is only used in messages."""
+    return motion(from_text(Path(file), text, MotionFileError), robot)
+
+
+def request(name_or_path: str) -> tuple[MotionRequest, tuple[str, ...]]:
+    """The request for a motion, and its names: the one in the file, and the file's stem.
+
+    Raises MotionFileError if the file is missing, not YAML or too long.
+    """
+    path = file_path("motions", name_or_path, MotionFileError)
+    try:
+        text = read_text(path)
+    except UnusableFileError as error:
+        raise MotionFileError(path, None, "", str(error)) from None
+    entry = from_text(path, text, MotionFileError).children.get("name")
+    if name_or_path in known_motions():
+        motion_request = MotionRequest(name=name_or_path)
+    elif len(text) > MAX_TEXT_LENGTH:
+        raise MotionFileError(path, None, "", f"has {len(text)} characters", f"must have at most {MAX_TEXT_LENGTH}")
+    else:
+        motion_request = MotionRequest(file=str(path), text=text)
+    names = (str(entry.value) if entry is not None else "", "_".join(path.stem.split()))
+    return motion_request, tuple(name for name in dict.fromkeys(names) if name)

@@ -11,8 +11,7 @@ from support.drives import ROBOTS as SUITE_ROBOTS
 from support.paths import ROOT
 from support.suite.soak import SOAK, cases
 
-from hexapod_control.config.motions.motion_keys import ALL_LEGS, keys
-from hexapod_control.config.motions.motion_library import MotionFileError, known_motions, load_motion, request
+from hexapod_control.config.motion_file import ALL_LEGS, MotionFileError, keys, known_motions, load_motion, request
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.motions.motion_player import MotionPlayer, RehearsedMotion

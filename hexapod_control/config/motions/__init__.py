@@ -1,1 +1,0 @@
-"""Motion files: their keys, their reader, and the shipped motions."""
