@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 
 from patrols import patrol, prepare_patrol
 
-from hexapod_control.clients.patrol.patrol_map import PatrolResult, draw
+from hexapod_control.clients.patrol_run import PatrolResult, draw
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.arrays import Array

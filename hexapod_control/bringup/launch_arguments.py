@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from hexapod_control.bringup.robot_description import is_urdf
 from hexapod_control.config import ros_names
 from hexapod_control.config.errors import ArgumentError
 from hexapod_control.config.robots.robot_file import RobotFile, load
@@ -192,3 +191,8 @@ ROBOT_RULES: Mapping[str, Callable[[RobotFile, Mapping[str, str]], object]] = {
     "servo_protocol": _check_servos,
     "i2c_bus": lambda file, texts: io_settings(file),
 }
+
+
+def is_urdf(robot: str) -> bool:
+    """Whether a value of the argument `robot` is a URDF or xacro file."""
+    return robot.lower().endswith((".urdf", ".xacro"))

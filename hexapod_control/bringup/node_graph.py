@@ -14,10 +14,17 @@ from pathlib import Path
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
-from hexapod_control.bringup.launch_arguments import ARGUMENTS, Argument, GraphError, ParameterValue, argument_values
-from hexapod_control.bringup.robot_description import is_urdf, robot_description
+from hexapod_control.bringup.launch_arguments import (
+    ARGUMENTS,
+    Argument,
+    GraphError,
+    ParameterValue,
+    argument_values,
+    is_urdf,
+)
 from hexapod_control.config import ros_names
 from hexapod_control.config.bounded_yaml import parse, parser, read_text
+from hexapod_control.config.robots.urdf_import.reading.urdf_text import read_urdf
 from hexapod_control.config.shipped_files import share
 from hexapod_control.servos.settings.io_section import has_imu
 
@@ -270,3 +277,12 @@ def rviz_file(frame_prefix: str) -> Path:
     with tempfile.NamedTemporaryFile("w", prefix="hexapod_", suffix=".rviz", delete=False) as file:
         yaml.dump(view, file)
     return Path(file.name)
+
+
+def robot_description(robot: str, *, ros2_control: bool = False) -> str:
+    """Returns the URDF; `ros2_control` adds its tags to the URDF of a robot file. Raises FileError."""
+    if is_urdf(robot):
+        return read_urdf(Path(robot).expanduser(), {})
+    from hexapod_control.config.robots import robot_file, urdf  # here, as it loads xacro
+
+    return urdf.urdf(robot_file.load(robot), ros2_control=ros2_control)

@@ -13,7 +13,7 @@ from support.real_time.teleop_bench import TOP, Robot
 from support.real_time.terminal_window import KEYBOARD, LIMIT, Window
 
 from hexapod_control.cli.main import main
-from hexapod_control.clients import keyboard_map
+from hexapod_control.clients import keyboard_pilot as pilot
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.ros import messages
@@ -58,9 +58,7 @@ def test_keys_drive_and_pose_the_robot_and_the_status_line_shows_speed_state_and
     bench.until(lambda: gaits and messages.twist(received[-1]).vy > 0.0, LIMIT)
     pose = messages.body_pose(poses[-1])
     assert gaits[-1].data == "ripple"
-    assert (pose.x, pose.z, pose.pitch) == pytest.approx(
-        (keyboard_map.SHIFT_M, keyboard_map.SHIFT_M, keyboard_map.TILT_RAD)
-    )
+    assert (pose.x, pose.z, pose.pitch) == pytest.approx((pilot.SHIFT_M, pilot.SHIFT_M, pilot.TILT_RAD))
     window.type(" ")
     bench.until(lambda: robot.calls == ["stop"] and messages.twist(received[-1]) == ZERO, LIMIT)
     window.type("g")
@@ -148,7 +146,7 @@ def test_without_a_terminal_it_is_bad_input_in_one_line(capsys, monkeypatch):
 
 
 def test_keys_set_directions_speeds_and_requests():
-    board = keyboard_map.KeyboardMap(gaits=("tripod", "ripple"))
+    board = pilot.KeyboardMap(gaits=("tripod", "ripple"))
     top = Twist(0.2, 0.1, 1.0)
     board.press("i")
     assert board.twist(top) == pytest.approx((0.1, 0.0, 0.0))
@@ -166,44 +164,42 @@ def test_keys_set_directions_speeds_and_requests():
 
 
 def test_the_speed_stays_between_its_bounds():
-    board = keyboard_map.KeyboardMap(direction=(1, 0, 0))
+    board = pilot.KeyboardMap(direction=(1, 0, 0))
     for _ in range(100):
         board.press("q")
     assert board.twist(Twist(0.2, 0.1, 1.0)).vx == pytest.approx(0.2)
     for _ in range(100):
         board.press("z")
-    assert board.speed == keyboard_map.MIN_SPEED_SHARE
+    assert board.speed == pilot.MIN_SPEED_SHARE
 
 
-@pytest.mark.parametrize("key", keyboard_map.POSES)
+@pytest.mark.parametrize("key", pilot.POSES)
 def test_a_pose_key_moves_one_coordinate_within_bounds_and_x_is_neutral(key):
-    board = keyboard_map.KeyboardMap()
-    name, step = keyboard_map.POSES[key]
+    board = pilot.KeyboardMap()
+    name, step = pilot.POSES[key]
     assert board.press(key) == "pose"
     assert board.pose == NEUTRAL._replace(**{name: step})
     for _ in range(100):
         board.press(key)
-    assert abs(getattr(board.pose, name)) == (keyboard_map.MAX_SHIFT_M if name in "xyz" else keyboard_map.MAX_TILT_RAD)
-    assert board.press(keyboard_map.LEVEL) == "pose"
+    assert abs(getattr(board.pose, name)) == (pilot.MAX_SHIFT_M if name in "xyz" else pilot.MAX_TILT_RAD)
+    assert board.press(pilot.LEVEL) == "pose"
     assert board.pose == NEUTRAL
 
 
 def test_every_direction_key_has_an_opposite():
-    ways = {(name, step) for name, step in keyboard_map.POSES.values()}
+    ways = {(name, step) for name, step in pilot.POSES.values()}
     assert ways == {(name, -step) for name, step in ways}
-    assert set(keyboard_map.DIRECTIONS.values()) == {
-        tuple(-way for way in ways) for ways in keyboard_map.DIRECTIONS.values()
-    }
+    assert set(pilot.DIRECTIONS.values()) == {tuple(-way for way in ways) for ways in pilot.DIRECTIONS.values()}
 
 
 def test_keys_have_one_meaning_each():
     groups = (
-        keyboard_map.DIRECTIONS,
-        keyboard_map.SPEEDS,
-        keyboard_map.REQUESTS,
-        keyboard_map.POSES,
-        keyboard_map.LEVEL,
-        keyboard_map.GAIT_KEYS,
+        pilot.DIRECTIONS,
+        pilot.SPEEDS,
+        pilot.REQUESTS,
+        pilot.POSES,
+        pilot.LEVEL,
+        pilot.GAIT_KEYS,
     )
     every = [key for group in groups for key in group]
     assert len(set(every)) == len(every)
@@ -212,15 +208,15 @@ def test_keys_have_one_meaning_each():
 @pytest.mark.parametrize("cut", range(1, 9))
 def test_arrow_keys_are_decoded_however_they_are_split_and_unknown_sequences_are_ignored(cut):
     text = "\x1b[Ai\x1bOD\x1b[5~"
-    board = keyboard_map.KeyboardMap()
+    board = pilot.KeyboardMap()
     asked = [*board.type(text[:cut]), *board.type(text[cut:])]
     assert asked == ["pose", "pose"]
-    assert board.pose == NEUTRAL._replace(x=keyboard_map.SHIFT_M, y=keyboard_map.SHIFT_M)
-    assert board.direction == keyboard_map.DIRECTIONS["i"]
+    assert board.pose == NEUTRAL._replace(x=pilot.SHIFT_M, y=pilot.SHIFT_M)
+    assert board.direction == pilot.DIRECTIONS["i"]
 
 
 def test_escape_alone_swallows_no_key():
-    board = keyboard_map.KeyboardMap()
+    board = pilot.KeyboardMap()
     list(board.type("\x1b"))
     list(board.type("i"))
-    assert board.direction == keyboard_map.DIRECTIONS["i"]
+    assert board.direction == pilot.DIRECTIONS["i"]

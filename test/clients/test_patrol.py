@@ -9,7 +9,7 @@ from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.process_supervisor import Supervisor
 from hexapod_control.bringup.shared_process import merged
 from hexapod_control.cli.main import main
-from hexapod_control.clients.patrol.patrol_map import PatrolResult, draw
+from hexapod_control.clients.patrol_run import PatrolResult, draw
 from hexapod_control.config.errors import WaypointFileError
 from hexapod_control.config.waypoint_file import load_route
 from hexapod_control.core.kinematics.se2 import Pose
@@ -110,7 +110,7 @@ def test_the_picture_is_drawn_with_and_without_ground_truth(tmp_path):
 @pytest.mark.physics
 def test_two_goals_in_the_obstacle_world_are_reached_with_the_real_graph(file, tmp_path, monkeypatch, capsys):
     """On the simulation's time, which waits for its controller: a busy machine changes no result."""
-    from hexapod_control.clients.patrol import patrol_run
+    from hexapod_control.clients import patrol_run
 
     monkeypatch.setattr(patrol_run, "POSTURE_S", RISING)  # a busy machine takes longer to stand it up
     picture = tmp_path / "way.png"
@@ -131,7 +131,7 @@ def test_two_goals_in_the_obstacle_world_are_reached_with_the_real_graph(file, t
 
 @pytest.mark.heavy
 def test_a_missing_robot_is_reported_with_code_one(file, monkeypatch, capsys):
-    from hexapod_control.clients.patrol import patrol_run
+    from hexapod_control.clients import patrol_run
 
     monkeypatch.setattr(patrol_run, "READY_S", 0.5)
     assert main(["patrol", "--waypoints", str(file(ROUTE))]) == 1

@@ -12,9 +12,9 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.real_time.ros_bench import VELOCITY_TYPE, plain
 
+from hexapod_control.clients import patrol_run
 from hexapod_control.clients.connection_options import ConnectionOptions
-from hexapod_control.clients.patrol import patrol_run
-from hexapod_control.clients.patrol.patrol_client import PatrolClient
+from hexapod_control.clients.patrol_client import PatrolClient
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp
 from hexapod_control.core.steering.obstacle_avoidance import Scan

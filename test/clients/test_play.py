@@ -11,7 +11,7 @@ from support.real_time.terminal_window import LIMIT, Window
 
 from hexapod_control.cli.main import main
 from hexapod_control.clients import motion_client
-from hexapod_control.clients.motion_progress import MotionProgress, ProgressBar
+from hexapod_control.clients.motion_client import MotionProgress, ProgressBar
 from hexapod_control.config.motion_file import known_motions
 from hexapod_control.core.motions.motion_state import MotionState
 from hexapod_control.core.planner.tick_plan import RobotState

@@ -16,7 +16,7 @@ from support.drives import GAIT_NAMES
 from support.paths import ROOT, SOURCES, source_text, syntax_nodes, syntax_tree, test_file
 
 from hexapod_control.bringup import node_graph
-from hexapod_control.clients import keyboard_map as keyboard
+from hexapod_control.clients import keyboard_pilot as keyboard
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.sensing.joint_plausibility import SETTLING_TIME_S
 from hexapod_control.core.sensing.mishap_watch import LAG_S, MAX_ERROR_RAD

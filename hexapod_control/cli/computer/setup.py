@@ -12,10 +12,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hexapod_control.bringup.installation.boot_files import PI_MODELS
-from hexapod_control.bringup.installation.change_record import RECORD, apply, undo
-from hexapod_control.bringup.installation.setup_facts import SetupFacts, StepFinding, StepState, gather
-from hexapod_control.bringup.installation.setup_steps import STEPS, SetupStep, unsupported
-from hexapod_control.bringup.installation.system_root import SystemRoot
+from hexapod_control.bringup.installation.setup_steps import (
+    STEPS,
+    SetupFacts,
+    SetupStep,
+    StepFinding,
+    StepState,
+    gather,
+    unsupported,
+)
+from hexapod_control.bringup.installation.system_root import RECORD, SystemRoot, apply, undo
 from hexapod_control.config.errors import DONE, FAILED, INTERRUPTED
 from hexapod_control.config.shipped_files import share
 

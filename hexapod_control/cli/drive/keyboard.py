@@ -9,7 +9,6 @@ import sys
 from hexapod_control.bringup.process_supervisor import end_with_parent, stop_requests
 from hexapod_control.cli.input_error import InputError
 from hexapod_control.clients import connection_options
-from hexapod_control.clients.keyboard_map import HELP
 from hexapod_control.clients.terminal import Terminal, TerminalClosed
 from hexapod_control.config.errors import DONE
 
@@ -26,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     if not sys.stdin.isatty():
         raise InputError("keyboard: standard input is not a terminal; start it in one")
     end_with_parent(os.getppid())  # a killed shell sends no signal
-    from hexapod_control.clients.keyboard_pilot import KeyboardPilot
+    from hexapod_control.clients.keyboard_pilot import HELP, KeyboardPilot
     from hexapod_control.clients.robot_client import RobotClient
 
     print(*HELP, sep="\n", file=sys.stderr)

@@ -48,13 +48,13 @@ def run(args: argparse.Namespace) -> int:
         importlib.import_module("matplotlib")  # a missing library is reported before the walk
     use_venv_prefix()
     end_with_parent(os.getppid())  # a killed shell sends no signal
-    from hexapod_control.clients.patrol.patrol_client import PatrolClient
-    from hexapod_control.clients.patrol.patrol_run import follow
+    from hexapod_control.clients.patrol_client import PatrolClient
+    from hexapod_control.clients.patrol_run import follow
 
     with stop_requests() as stop, PatrolClient(connection_options.connection(args)) as robot_client:
         code, result = follow(robot_client, route.waypoints * args.loops, settings, stop, blind=args.blind)
     if args.out and result.odometry:
-        from hexapod_control.clients.patrol.patrol_map import draw
+        from hexapod_control.clients.patrol_run import draw
 
         draw(result, args.out)
         print(args.out, flush=True)

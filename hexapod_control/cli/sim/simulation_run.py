@@ -19,8 +19,7 @@ from hexapod_control.bringup.launch_arguments import ParameterValue
 from hexapod_control.bringup.process_supervisor import NodeExitError, StopSignal, Supervisor, stop_requests
 from hexapod_control.clients.bounded_wait import POSTURE_S, BoundedWait, EndRequested, RobotError, drive_limit
 from hexapod_control.clients.connection_options import ConnectionOptions
-from hexapod_control.clients.keyboard_map import HELP
-from hexapod_control.clients.keyboard_pilot import KeyboardPilot
+from hexapod_control.clients.keyboard_pilot import HELP, KeyboardPilot
 from hexapod_control.clients.robot_client import SimulationClient
 from hexapod_control.clients.terminal import Terminal, TerminalClosed
 from hexapod_control.clients.trajectory_log import TrajectoryLog

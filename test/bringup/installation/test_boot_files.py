@@ -12,8 +12,7 @@ from hexapod_control.bringup.installation.boot_files import (
     with_settings,
     without_console,
 )
-from hexapod_control.bringup.installation.change_record import apply, text_edit, undo
-from hexapod_control.bringup.installation.system_root import SystemRoot
+from hexapod_control.bringup.installation.system_root import SystemRoot, apply, text_edit, undo
 
 CMDLINE = "console=serial0,115200 dwc_otg.lpm_enable=0 console=tty1 root=LABEL=writable\n"
 WANTED = ("dtparam=i2c_arm=on", "dtparam=i2c_arm_baudrate=400000", "enable_uart=1", "dtoverlay=disable-bt")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from support.paths import ROOT
 
-from hexapod_control.bringup.installation import change_record
+from hexapod_control.bringup.installation import system_root
 from hexapod_control.bringup.installation.boot_files import PI_MODELS, settings
 from hexapod_control.bringup.installation.system_root import SystemRoot
 from hexapod_control.cli.main import main
@@ -145,7 +145,7 @@ def test_only_confirmed_settings_are_changed(image, monkeypatch, capsys):
     answers = iter(["no", "y", "n", "", "no", "maybe"])
     monkeypatch.setattr("builtins.input", lambda prompt: next(answers))
     assert setup(image) == 1
-    found = change_record.recorded(SystemRoot(image))
+    found = system_root.recorded(SystemRoot(image))
     assert {edit.path for edit in found} == {"/boot/firmware/config.txt", "/etc/modules-load.d/hexapod.conf"}
 
 

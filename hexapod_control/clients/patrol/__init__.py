@@ -1,1 +1,0 @@
-"""Walks a robot from waypoint to waypoint and draws a map of its path."""
