@@ -31,9 +31,9 @@ from hexapod_control.core.steering.path_following import (
     Waypoint,
 )
 from hexapod_control.evaluation.lockstep import CONTROL_PERIOD_S, Lockstep, planar_pose, standing_lockstep
-from hexapod_control.sim.collision_counter import CollisionCounter
 from hexapod_control.sim.free_places import random_goals
 from hexapod_control.sim.lidar import Lidar
+from hexapod_control.sim.simulation import CollisionCounter
 from hexapod_control.sim.world_settings import WorldSettings
 
 COMMAND_TICKS = 3  # ticks between two commands

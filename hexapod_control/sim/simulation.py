@@ -244,3 +244,22 @@ class Simulation:
         origin = np.array([x + 1.1e-6, y + 1.7e-6, 10.0])  # off the edges of a height field, which rays can miss
         down = np.array([0.0, 0.0, -1.0])
         return 10.0 - float(mujoco.mj_ray(self.model, self.data, origin, down, groups, 1, -1, hit))
+
+
+class CollisionCounter:
+    """Counts contacts; call `update` after every step. A lasting contact counts once."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._touching: frozenset[tuple[int, int]] = frozenset()
+
+    def update(self, simulation: Simulation) -> None:
+        """Counts the contacts that are new since the last call."""
+        world = simulation.world
+        if not world.has_obstacles:
+            return
+        geoms = simulation.data.contact.geom.reshape(-1, 2)
+        collisions = geoms[world.geom_obstacle[geoms].any(axis=1)]
+        touching = frozenset((min(pair), max(pair)) for pair in simulation.model.geom_bodyid[collisions].tolist())
+        self.count += len(touching - self._touching)
+        self._touching = touching

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from hexapod_control.bags import bag_file
-from hexapod_control.bags.bag_samples import samples
 from hexapod_control.bags.long_recording import LongRecording
+from hexapod_control.bags.recorded_run import samples
 from hexapod_control.bags.ring_buffer import RecordedMessage, RingBuffer
 
 MS = 1_000_000  # [ns]

@@ -11,10 +11,9 @@ from support.suite.soak import SOAK
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
-from hexapod_control.sim.collision_counter import CollisionCounter
 from hexapod_control.sim.free_places import distance_to_obstacles
 from hexapod_control.sim.lidar import Lidar, lidar_position
-from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.simulation import CollisionCounter, Simulation
 from hexapod_control.sim.terrain import OBSTACLE_HEIGHT_M, layout
 from hexapod_control.sim.world_settings import LidarSettings, WorldSettings
 

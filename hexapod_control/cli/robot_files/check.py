@@ -14,8 +14,7 @@ from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import implausible, load
 from hexapod_control.core.quantity import Quantity
-from hexapod_control.evaluation.robot_check.remark import Remark, Seriousness
-from hexapod_control.evaluation.robot_check.subject import USUAL_BATTERY_WH, Subject
+from hexapod_control.evaluation.robot_check.subject import USUAL_BATTERY_WH, Remark, Seriousness, Subject
 from hexapod_control.servos.settings.unused_settings import unused_settings
 
 PAYLOAD = Quantity("kg", 0.0, 100.0, "load on the body", 0.0)

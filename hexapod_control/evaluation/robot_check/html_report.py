@@ -19,9 +19,8 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.names import JOINTS
-from hexapod_control.evaluation.robot_check.remark import Remark
 from hexapod_control.evaluation.robot_check.steady_walk import TICK_S
-from hexapod_control.evaluation.robot_check.subject import Subject
+from hexapod_control.evaluation.robot_check.subject import Remark, Subject
 
 DIRECTIONS = 24  # of the speed envelope
 COLOURS = ("#d1495b", "#edae49", "#00798c")  # coxa, femur, tibia

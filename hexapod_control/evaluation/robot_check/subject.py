@@ -1,9 +1,11 @@
-"""Data shared by the checks of one robot, computed once."""
+"""What the checks of one robot share: its data, computed once, and the form of their remarks."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from functools import cached_property
 
 from hexapod_control.config.robots.robot_file import RobotFile
@@ -64,3 +66,27 @@ class Subject:
     def torques(self) -> JointTorques:
         """The torques of that walk."""
         return walking_torques(self.robot, self.walk)
+
+
+class Seriousness(IntEnum):
+    """Seriousness of a remark; higher is worse."""
+
+    FIGURE = 0  # information
+    NOTE = 1  # could be better
+    PROBLEM = 2  # will not work well
+    WRONG = 3  # an implausible value of the file
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """One remark: text, remedy, and the figures behind it."""
+
+    seriousness: Seriousness
+    topic: str
+    text: str
+    change: str = ""
+    figures: Mapping[str, object] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        change = f" Change: {self.change}." if self.change else ""
+        return f"{self.seriousness.name.lower():8s} {self.text}.{change}"

@@ -17,9 +17,8 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import LATCHED, SCANS
 from hexapod_control.ros.static_frames import publish_mounting
-from hexapod_control.sim.collision_counter import CollisionCounter
 from hexapod_control.sim.lidar import Lidar
-from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.simulation import CollisionCounter, Simulation
 from hexapod_control.sim.world_settings import LidarSettings
 
 SCHEDULE_TOLERANCE_S = 0.5e-3  # by which a scan may be early: half a step

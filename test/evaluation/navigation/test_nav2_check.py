@@ -15,15 +15,17 @@ from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Pose
-from hexapod_control.evaluation.navigation.nav2_processes import (
+from hexapod_control.evaluation.navigation.nav2_check import (
+    FREE,
+    RESOLUTION_M,
     MissingNav2Error,
     ReportCounter,
     command_lines,
     navigation,
+    write_room_map,
 )
 from hexapod_control.evaluation.navigation.nav2_walk import Nav2Walker
 from hexapod_control.evaluation.navigation.room_film import MARGIN_M, PERIOD_S, render
-from hexapod_control.evaluation.navigation.room_map import FREE, RESOLUTION_M, write_room_map
 from hexapod_control.sim.free_places import distance_to_obstacles
 from hexapod_control.sim.rendering.state_recording import StateRecording
 from hexapod_control.sim.simulation import Simulation

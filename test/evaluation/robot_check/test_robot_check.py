@@ -25,12 +25,16 @@ from hexapod_control.core.statics.leg_compliance import foot_jacobian
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass, static_margin
 from hexapod_control.evaluation.lockstep import Lockstep
 from hexapod_control.evaluation.robot_check import checks
-from hexapod_control.evaluation.robot_check.checks import CHECKS, SAG_SHARE, remarks, wire
+from hexapod_control.evaluation.robot_check.checks import CHECKS, IDLE_W, SAG_SHARE, power, remarks, servo_power, wire
 from hexapod_control.evaluation.robot_check.joint_torques import standing_torques
-from hexapod_control.evaluation.robot_check.remark import Seriousness
-from hexapod_control.evaluation.robot_check.servo_power import IDLE_W, power, servo_power
 from hexapod_control.evaluation.robot_check.steady_walk import TICK_S
-from hexapod_control.evaluation.robot_check.subject import AXES, USUAL_BATTERY_WH, WALK_SPEED_SHARE, Subject
+from hexapod_control.evaluation.robot_check.subject import (
+    AXES,
+    USUAL_BATTERY_WH,
+    WALK_SPEED_SHARE,
+    Seriousness,
+    Subject,
+)
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import sitting_pose
 from hexapod_control.sim.world_settings import WorldSettings

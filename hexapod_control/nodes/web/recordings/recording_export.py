@@ -18,7 +18,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from hexapod_control.bags.bag_file import Bag, BagError, open_bag
-from hexapod_control.bags.bag_samples import Sample, samples
+from hexapod_control.bags.recorded_run import Sample, samples
 from hexapod_control.config.errors import DONE, INVALID_INPUT, FileError
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf_import.joint_mapping import JointMapping, load_mapping

@@ -22,9 +22,8 @@ from hexapod_control.config.robots.robot_file import implausible, known_robots, 
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.names import JOINTS
 from hexapod_control.evaluation.robot_check.checks import CHECKS
-from hexapod_control.evaluation.robot_check.remark import Seriousness
 from hexapod_control.evaluation.robot_check.steady_walk import standing_start
-from hexapod_control.evaluation.robot_check.subject import Subject
+from hexapod_control.evaluation.robot_check.subject import Seriousness, Subject
 
 TOLERANCE = 1e-6  # [m], [rad] and [kg]: answers have six digits
 FEW_LAYOUTS = ("6 rows", "4 circle", "8 free")  # each number of legs, and each shape
