@@ -14,8 +14,7 @@ from pathlib import Path
 from aiohttp import web
 
 from hexapod_control.web.protocol import RefusedMessageError
-from hexapod_control.web.sessions.access_control import HostPolicy
-from hexapod_control.web.sessions.downloads import Downloads
+from hexapod_control.web.sessions.access_control import Downloads, HostPolicy
 
 STATIC = Path(__file__).parent / "static"
 TYPES = {".js": "text/javascript", ".svg": "image/svg+xml", ".webmanifest": "application/manifest+json"}

@@ -21,9 +21,8 @@ from hexapod_control.web import protocol
 from hexapod_control.web.doorway import MAX_CLOSE_TIME_S, Doorway
 from hexapod_control.web.page_files import DownloadFiles, PageFiles, pages, refuse
 from hexapod_control.web.protocol import RefusedMessageError
-from hexapod_control.web.sessions.access_control import HostPolicy
+from hexapod_control.web.sessions.access_control import ROUTE, Downloads, HostPolicy
 from hexapod_control.web.sessions.client_sessions import Action, ClientSessions, Disconnect, Forward, Send
-from hexapod_control.web.sessions.downloads import ROUTE, Downloads
 
 MAX_SEND_TIME_S = 5.0  # time limit for one message
 MAX_MESSAGES = 64  # queued messages besides the state; with more, the connection is aborted

@@ -16,9 +16,11 @@ from geometry_msgs.msg import Pose as PoseMessage
 from geometry_msgs.msg import Twist as TwistMessage
 from geometry_msgs.msg import TwistStamped
 from nav_msgs.msg import Odometry
+from rclpy.qos import QoSProfile
+from rclpy.subscription import Subscription
 from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
 from std_msgs.msg import Bool, Float64, String
-from visualization_msgs.msg import MarkerArray
+from visualization_msgs.msg import Marker, MarkerArray
 
 from hexapod_control.config.robots.urdf_import.joint_mapping import JointMapping
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist
@@ -35,12 +37,10 @@ from hexapod_control.nodes.web.diagnostics_summary import (
     short_name,
     summary,
 )
-from hexapod_control.nodes.web.newest_message import NewestMessage
-from hexapod_control.nodes.web.terrain_boxes import boxes
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
-from hexapod_control.ros.qos import LATCHED, SENSOR
-from hexapod_control.ros.row_messages import FootLayout
+from hexapod_control.ros.qos import DISPLAY, LATCHED, SENSOR
+from hexapod_control.ros.row_messages import FootLayout, MessageError
 from hexapod_control.web.page_state import DrawnState, drawing
 from hexapod_control.web.robot_condition import PressedStop, RobotFacts, condition, hung_node
 
@@ -51,6 +51,78 @@ DIAGNOSTICS_DEPTH = 20
 LATCHED_TEXTS = ("gait_state", "gait_active", "gait_selected", "gaits", "lost_legs", "motions", "command_source")
 KINEMATICS = "inverse_kinematics"
 ESTOP_REPORT_S = 2.0  # from an E-STOP of a page until the hardware node reports it
+SOLID = (Marker.CUBE, Marker.CUBE_LIST, Marker.CYLINDER)
+MAX_BOXES = 5000
+
+
+class NewestMessage:
+    """The newest message of a topic whose rate is higher than that of the page: decoded only when read.
+
+    `Any`: message classes have no common base.
+    """
+
+    def __init__(
+        self,
+        node: GuardedNode,
+        kind: Any,
+        topic: str,
+        convert: Callable[[Any], Any],
+        qos: QoSProfile = DISPLAY,
+        **options: Any,
+    ) -> None:
+        """Call `watch` to subscribe; `options` of the subscription: see GuardedNode.
+
+        `convert` is called once per message that is read; it raises MessageError for one that cannot be used.
+        """
+        self._qos = qos
+        self._options = options
+        self._node = node
+        self._kind = kind
+        self._topic = topic
+        self._convert = convert
+        self._subscription: Subscription | None = None
+        self._decode = messages.decoder(kind)
+        self._value: Any = None
+        self._bytes: bytes | None = None  # of the newest message
+        self._decoded: bytes | None = None  # of self._value
+        self._at = -math.inf  # [s] steady time
+
+    def watch(self, *, wanted: bool) -> None:
+        """Subscribes while the messages are wanted."""
+        if wanted and self._subscription is None:
+            self._subscription = self._node.create_subscription(
+                self._kind, self._topic, self._take, self._qos, raw=True, **self._options
+            )
+        elif not wanted and self._subscription is not None:
+            self._node.destroy_subscription(self._subscription)
+            self._subscription = self._bytes = self._value = None
+            self._at = -math.inf
+
+    def _take(self, data: bytes) -> None:
+        self._bytes = messages.bounded(data)
+        self._at = time.monotonic()
+
+    @property
+    def age(self) -> float:
+        """Seconds since the newest message arrived."""
+        return time.monotonic() - self._at
+
+    def read(self, within: float) -> Any:
+        """Returns the value of the newest message; None if it is older than `within` [s] or was refused.
+
+        Only one thread may call it.
+        """
+        if self.age > within:
+            return None
+        data = self._bytes
+        if data is not None and data is not self._decoded:
+            self._value = None
+            self._decoded = data
+            try:
+                self._value = self._convert(self._decode(data))
+            except MessageError as error:
+                self._node.refused(self._topic, error)
+        return self._value
 
 
 class RobotFeed:
@@ -304,3 +376,17 @@ def _planar(message: Odometry) -> tuple[Pose, Twist]:
 
 def _names(text: str) -> list[str]:
     return [name for name in text.split(",") if name]
+
+
+def boxes(message: MarkerArray) -> list[list[float]]:
+    """The boxes of a message: center x, y, z [m], yaw, pitch [rad], half sizes [m]; a cylinder becomes its box."""
+    found: list[list[float]] = []
+    for marker in message.markers:
+        if marker.action != Marker.ADD or marker.type not in SOLID:
+            continue
+        _, pitch, yaw = messages.roll_pitch_yaw(marker.pose.orientation)
+        half = (marker.scale.x / 2, marker.scale.y / 2, marker.scale.z / 2)
+        center = marker.pose.position
+        points = marker.points if marker.type == Marker.CUBE_LIST else [center]
+        found += [[round(v, 4) for v in (p.x, p.y, p.z, yaw, pitch, *half)] for p in points[:MAX_BOXES]]
+    return found[:MAX_BOXES]

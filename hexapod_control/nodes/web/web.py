@@ -25,7 +25,7 @@ from hexapod_control.nodes.announcements import local_announcement
 from hexapod_control.nodes.odometry.usage_memory import usage_folder
 from hexapod_control.nodes.web.camera_feed import CameraFeed
 from hexapod_control.nodes.web.command_queue import CommandQueue
-from hexapod_control.nodes.web.event_log import EventLog, LogEvent
+from hexapod_control.nodes.web.diagnostics_summary import EventLog, LogEvent
 from hexapod_control.nodes.web.page_commands import PageCommands
 from hexapod_control.nodes.web.recordings.page_recorder import PageRecorder
 from hexapod_control.nodes.web.recordings.recording_folder import RecordingFolder

@@ -1,4 +1,8 @@
-"""Access control of the page: host names, origins and tokens. Independent of sockets and clocks."""
+"""Access control of the page: host names, origins, tokens and tickets. Independent of sockets and clocks.
+
+A ticket is the random address of one file for a short time: it needs no token, and nothing that a page sends becomes a
+path or a command.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,8 @@ import ipaddress
 import secrets
 from collections import deque
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from hexapod_control.web.protocol import RefusedMessageError
@@ -18,6 +24,9 @@ MAX_FAILURES = 10  # attempts of one address with the same wrong token within FA
 FAILURE_WINDOW_S = 60.0
 MAX_REMEMBERED = 256  # pairs of address and wrong token; the oldest are forgotten
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
+ROUTE = "/download/{ticket}"
+VALID_S = 60.0  # in which a download has to begin
+MAX_OFFERS = 32
 
 
 def host_name(host: str) -> str:
@@ -141,3 +150,32 @@ class TokenAuthority:
 
 def _same(given: str, known: str) -> bool:
     return hmac.compare_digest(given.encode(), known.encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A file, or the output of a command."""
+
+    name: str  # file name for the browser
+    kind: str  # MIME type
+    path: Path | None = None
+    command: tuple[str, ...] = ()
+
+
+class Downloads:
+    """The files that are offered now; any thread may use it."""
+
+    def __init__(self) -> None:
+        self._offers: dict[str, tuple[Download, float]] = {}  # by ticket, with the time [s] until which it is valid
+
+    def offer(self, download: Download, now: float) -> str:
+        """Returns the address of a download, valid from now [s] on."""
+        offers = [offer for offer in self._offers.items() if offer[1][1] > now]
+        ticket = secrets.token_urlsafe(16)
+        self._offers = {**dict(offers[-MAX_OFFERS + 1 :]), ticket: (download, now + VALID_S)}
+        return ROUTE.format(ticket=ticket)
+
+    def find(self, ticket: str, now: float) -> Download | None:
+        """Returns the download of a ticket at time `now` [s]; None if it is unknown or too old."""
+        download, until = self._offers.get(ticket, (None, 0.0))
+        return download if now < until else None

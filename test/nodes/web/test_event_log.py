@@ -1,7 +1,6 @@
 """The log of the page: what is kept, and that repetitions are counted."""
 
-from hexapod_control.nodes.web.diagnostics_summary import STALE, NodeStatus
-from hexapod_control.nodes.web.event_log import MAX_EVENTS, EventLog
+from hexapod_control.nodes.web.diagnostics_summary import MAX_EVENTS, STALE, EventLog, NodeStatus
 
 WARM, FINE = NodeStatus(1, "a servo is warm: call arm", {}), NodeStatus(0, "ok", {})
 

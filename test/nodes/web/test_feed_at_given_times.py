@@ -14,7 +14,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.nodes.web import camera_feed, newest_message, robot_feed
+from hexapod_control.nodes.web import camera_feed, robot_feed
 from hexapod_control.nodes.web.camera_feed import CameraFeed
 from hexapod_control.nodes.web.robot_feed import (
     DIAGNOSTICS_DEPTH,
@@ -39,7 +39,7 @@ class Feed:
 
     def __init__(self, monkeypatch):
         self.time, self.refused = Moment(), []
-        for module in (robot_feed, newest_message):
+        for module in (robot_feed, robot_feed):
             monkeypatch.setattr(module, "time", self.time)
         self.node = PlainNode(moment=self.time)
         self.feed = RobotFeed(self.node, robot(), False, lambda *what: self.refused.append(what))

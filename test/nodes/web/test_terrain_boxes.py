@@ -6,7 +6,7 @@ import pytest
 from geometry_msgs.msg import Point
 from visualization_msgs.msg import Marker, MarkerArray
 
-from hexapod_control.nodes.web.terrain_boxes import MAX_BOXES, boxes
+from hexapod_control.nodes.web.robot_feed import MAX_BOXES, boxes
 
 
 def marker(kind, size=(1.0, 2.0, 3.0), at=(0.1, 0.2, 0.3), yaw=0.0, action=Marker.ADD, points=()):

@@ -21,7 +21,7 @@ from hexapod_control.core.names import quoted
 from hexapod_control.nodes.web.recordings.recording_folder import Recording, RecordingFolder
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.web.protocol import RecordingMessage
-from hexapod_control.web.sessions.downloads import Download, Downloads
+from hexapod_control.web.sessions.access_control import Download, Downloads
 
 PACKAGE = __name__.rpartition(".")[0]
 POLL_PERIOD_S = 0.5

@@ -15,7 +15,7 @@ from hexapod_control.nodes.web.recordings.recording_folder import RecordingFolde
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import LATCHED
 from hexapod_control.web.protocol import RecordingMessage
-from hexapod_control.web.sessions.downloads import Downloads
+from hexapod_control.web.sessions.access_control import Downloads
 
 PAGE = 3
 SHORT_POLL_PERIOD_S = 0.05  # between two looks for topics and complete bags

@@ -13,7 +13,7 @@ from hexapod_control.nodes.web.recordings.live_recorder import BUFFER_S, LARGE_K
 from hexapod_control.nodes.web.recordings.page_recorder import IDLE_S, PageRecorder
 from hexapod_control.nodes.web.recordings.recording_folder import RecordingFolder
 from hexapod_control.web.protocol import RecordingMessage
-from hexapod_control.web.sessions.downloads import Downloads
+from hexapod_control.web.sessions.access_control import Downloads
 
 PAGE = 3
 

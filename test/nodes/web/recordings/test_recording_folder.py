@@ -5,8 +5,8 @@ import shutil
 import pytest
 
 from hexapod_control.nodes.web.recordings.recording_folder import RecordingFolder
+from hexapod_control.web.sessions.access_control import MAX_OFFERS, VALID_S, Download, Downloads
 from hexapod_control.web.sessions.client_sessions import ClientSessions, Forward
-from hexapod_control.web.sessions.downloads import MAX_OFFERS, VALID_S, Download, Downloads
 
 METADATA = "rosbag2_bagfile_information:\n  version: 9\n  duration:\n    nanoseconds: 12300000000\n"
 
