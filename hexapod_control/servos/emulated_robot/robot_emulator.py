@@ -9,10 +9,8 @@ import numpy as np
 from hexapod_control.core.posture.stand_up import lying_joints
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.emulated_robot.fault_injection import Emulation
-from hexapod_control.servos.emulator.chips.i2c_wire import I2cChip
-from hexapod_control.servos.emulator.chips.imu_chip import ImuMotion
-from hexapod_control.servos.emulator.chips.io_chips import EmulatedSupply, imu_chip, supply_chip
-from hexapod_control.servos.emulator.chips.register_chip import RegisterChip
+from hexapod_control.servos.emulator.chips.i2c_wire import I2cChip, RegisterChip
+from hexapod_control.servos.emulator.chips.io_chips import EmulatedSupply, ImuMotion, imu_chip, supply_chip
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.devices.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal

@@ -22,7 +22,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED, SENSOR
-from hexapod_control.servos.emulator.chips.imu_chip import EmulatedMpu, ImuMotion
+from hexapod_control.servos.emulator.chips.io_chips import EmulatedMpu, ImuMotion
 from hexapod_control.servos.emulator.devices.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld

@@ -9,7 +9,7 @@ from support.real_time.wires import Wire
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
 from hexapod_control.ros.qos import SENSOR
-from hexapod_control.servos.emulator.chips.register_chip import RegisterChip
+from hexapod_control.servos.emulator.chips.i2c_wire import RegisterChip
 
 HIGH_COUNTS = 1023  # of a touch input at 3.3 V
 

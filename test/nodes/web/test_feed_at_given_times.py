@@ -39,8 +39,7 @@ class Feed:
 
     def __init__(self, monkeypatch):
         self.time, self.refused = Moment(), []
-        for module in (robot_feed, robot_feed):
-            monkeypatch.setattr(module, "time", self.time)
+        monkeypatch.setattr(robot_feed, "time", self.time)
         self.node = PlainNode(moment=self.time)
         self.feed = RobotFeed(self.node, robot(), False, lambda *what: self.refused.append(what))
 

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire
-from hexapod_control.servos.emulator.chips.register_chip import RegisterChip
+from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire, RegisterChip
 from hexapod_control.servos.i2c import foot_switches
 from hexapod_control.servos.i2c.foot_switches import FootSwitches, FootSwitchSection
 from hexapod_control.servos.i2c.i2c_port import I2cRead, failure

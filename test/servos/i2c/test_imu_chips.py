@@ -8,8 +8,7 @@ import pytest
 
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire
-from hexapod_control.servos.emulator.chips.imu_chip import EmulatedMpu, ImuMotion
-from hexapod_control.servos.emulator.chips.io_chips import imu_chip
+from hexapod_control.servos.emulator.chips.io_chips import EmulatedMpu, ImuMotion, imu_chip
 from hexapod_control.servos.i2c import imu_chips
 from hexapod_control.servos.i2c.i2c_port import I2cRead, TransferError, failure
 from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS, ImuDevice

@@ -8,8 +8,7 @@ import pytest
 import smbus2.smbus2
 
 from hexapod_control.servos.bus.bus_interface import PortGoneError
-from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire
-from hexapod_control.servos.emulator.chips.register_chip import RegisterChip
+from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire, RegisterChip
 from hexapod_control.servos.i2c import open_bus, smbus_port
 from hexapod_control.servos.i2c.adapter_port import REPLY_TIMEOUT_S, AdapterPort
 from hexapod_control.servos.i2c.i2c_port import I2cRead, I2cWrite, NoAcknowledgeError, TransferError

@@ -1,9 +1,9 @@
-"""An emulated I2C bus: acknowledges and replies of its chips. No I/O, no clock."""
+"""An emulated I2C bus: acknowledges and replies of its chips, such as those with numbered registers. No I/O, no clock."""
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Protocol
 
@@ -89,3 +89,56 @@ class I2cWire:
                 return chip
         known = ", ".join(f"0x{chip.address:02X}" for chip in self.chips)
         raise ValueError(f"must be the address of a chip, one of {known}, is 0x{address:02X}")
+
+
+class RegisterChip:
+    """A chip with registers of `width` bytes; those returned by `live` are computed when they are read."""
+
+    def __init__(
+        self,
+        address: int,
+        defaults: Mapping[int, int],
+        live: Callable[[RegisterChip], Mapping[int, int]],
+        *,
+        width: int = 1,
+    ) -> None:
+        """`defaults` are the values after power-on of registers that are not 0."""
+        self.address = address
+        self._defaults = dict(defaults)
+        self._live = live
+        self._width = width
+        self.power_on()
+
+    def power_on(self) -> None:
+        """Sets all registers to their values after power-on."""
+        self.registers = dict(self._defaults)
+        self._pointer = 0
+
+    def acknowledges(self, address: int) -> bool:
+        """Whether an address is its own."""
+        return address == self.address
+
+    def write(self, address: int, data: bytes) -> None:
+        """Receives a register number, then values, high byte first."""
+        if not data:
+            return
+        self._pointer = data[0]
+        for at in range(1, len(data) - self._width + 1, self._width):
+            self.set(self._pointer, int.from_bytes(data[at : at + self._width], "big"))
+            self._pointer += 1
+
+    def set(self, register: int, value: int) -> None:
+        """Stores a value."""
+        self.registers[register] = value
+
+    def read(self, count: int) -> bytes:
+        """Values from the selected register on; a wide register is repeated."""
+        values = {**self.registers, **self._live(self)}
+        if self._width > 1:
+            return (values.get(self._pointer, 0).to_bytes(self._width, "big") * count)[:count]
+        first = self._pointer
+        self._pointer = self._pointer + count
+        return bytes(values.get(first + i, 0) & 0xFF for i in range(count))
+
+    def stop(self) -> None:
+        """Does nothing at the end of a transfer."""

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.ff_frames import sign_magnitude, signed
-from hexapod_control.servos.emulator.control_table import ControlTable
 from hexapod_control.servos.emulator.devices.ff_device import FFDevice
-from hexapod_control.servos.emulator.devices.servo_memory import moving, spin, word
+from hexapod_control.servos.emulator.devices.servo_memory import ControlTable, moving, spin, word
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import dynamixel1 as codec
 from hexapod_control.servos.protocols.dynamixel1 import Dynamixel1Register

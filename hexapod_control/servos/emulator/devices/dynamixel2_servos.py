@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-from hexapod_control.servos.emulator.control_table import ControlTable
-from hexapod_control.servos.emulator.devices.servo_memory import ServoMemories, error_bits, moving, spin
+from hexapod_control.servos.emulator.devices.servo_memory import ControlTable, ServoMemories, error_bits, moving, spin
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 from hexapod_control.servos.protocols import dynamixel2_frames as codec
 from hexapod_control.servos.protocols.dynamixel2_frames import Dynamixel2Mode, Dynamixel2Register

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.ff_frames import sign_magnitude, signed
 from hexapod_control.servos.bus.registers import RegisterRole
-from hexapod_control.servos.emulator.control_table import ControlTable
 from hexapod_control.servos.emulator.devices.ff_device import FFDevice
-from hexapod_control.servos.emulator.devices.servo_memory import error_bits, moving, spin
+from hexapod_control.servos.emulator.devices.servo_memory import ControlTable, error_bits, moving, spin
 from hexapod_control.servos.emulator.servo_world import ServoWorld, supply_current
 from hexapod_control.servos.protocols import feetech_sc, feetech_st
 from hexapod_control.servos.protocols.feetech_sc import FeetechScRegister

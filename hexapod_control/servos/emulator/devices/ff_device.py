@@ -10,9 +10,8 @@ from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.bus.ff_frames import DAMAGED, FFDecoder, FFInstruction, FFPacket
 from hexapod_control.servos.bus.id_addressing import FaultBits
 from hexapod_control.servos.bus.registers import RegisterRole
-from hexapod_control.servos.emulator.control_table import ControlTable
 from hexapod_control.servos.emulator.device import DelayedReply, EmulatedDevice, FrameStream, at_once, bytes_on_line
-from hexapod_control.servos.emulator.devices.servo_memory import DELAY_UNIT, ServoMemories, error_bits
+from hexapod_control.servos.emulator.devices.servo_memory import DELAY_UNIT, ControlTable, ServoMemories, error_bits
 from hexapod_control.servos.emulator.servo_world import ServoWorld
 
 RESET = 0x06  # instruction: factory settings

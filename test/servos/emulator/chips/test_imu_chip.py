@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hexapod_control.core.statics.static_stability import GRAVITY
-from hexapod_control.servos.emulator.chips.imu_chip import (
+from hexapod_control.servos.emulator.chips.io_chips import (
     ACCELERATION_NOISE,
     RATE_NOISE,
     EmulatedBno055,

@@ -10,17 +10,16 @@ import pytest
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.servos.bus.pulse_board import SCALE
 from hexapod_control.servos.emulated_robot.robot_emulator import io_chips
-from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire
-from hexapod_control.servos.emulator.chips.imu_chip import ImuMotion
+from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire, RegisterChip
 from hexapod_control.servos.emulator.chips.io_chips import (
     EmulatedAds7830,
     EmulatedSupply,
+    ImuMotion,
     ads1115,
     imu_chip,
     ina219,
     ina226,
 )
-from hexapod_control.servos.emulator.chips.register_chip import RegisterChip
 from hexapod_control.servos.emulator.devices.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, encode_messages, frame
