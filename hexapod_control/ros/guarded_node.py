@@ -2,37 +2,48 @@
 
 An exception in a callback would end rclpy's spin loop, and with it the control of the robot. Here it is reported in one
 line, the node performs its safe stop, and later callbacks run as usual.
+
+Beside its executor a node has a thread for urgent services, which nothing may delay, and one for files.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
+import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from enum import IntEnum
 from functools import cached_property, partial
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
 
+from hexapod_control.core.names import shortened
 from hexapod_control.ros import messages
 from hexapod_control.ros.monitoring.clock_monitor import ClockMonitor
 from hexapod_control.ros.monitoring.graph_identity import Phase
 from hexapod_control.ros.monitoring.qos_monitor import QosMonitor
-from hexapod_control.ros.monitoring.reports import THROTTLE_S, ReportingNode, ReportLevel, SentReport
-from hexapod_control.ros.node_threads import NodeThreads
 from hexapod_control.ros.parameters import CHANGES, accept_dumps, refusal, undeclared
 from hexapod_control.ros.qos import EVENTS
 from hexapod_control.ros.row_messages import MessageError
 from hexapod_control.ros.transport.handover import Handover, LocalSubscription
-from hexapod_control.ros.transport.polling import FOREIGN_POLL_PERIOD_S, POLL_PERIOD_S
+from hexapod_control.ros.transport.polling import FOREIGN_POLL_PERIOD_S, POLL_PERIOD_S, PollingNode
 from hexapod_control.ros.transport.senders import LOCAL
 from hexapod_control.ros.transport.topic_publisher import TopicPublisher
+from hexapod_control.ros.writer_thread import WriterThread
 
+THROTTLE_S = 5.0  # between two log lines of the same kind; a report counts as recent for this long
+MAX_REPORT_LENGTH = 1500  # characters
 __all__ = ["THROTTLE_S", "GuardedNode", "ReportLevel", "SentReport"]
 
 CLOCK = "/clock"
@@ -40,6 +51,71 @@ HOUSEKEEPING_PERIOD_S = 0.5
 DISCOVERY_TIME_S = 2.0  # for the discovery of other nodes; what is missing later is reported
 AUDIBLE = ("/diagnostics", "/parameter_events", "/rosout", "robot_nodes")  # topics of a silent node
 FOLLOWED = ("foot_targets", "joint_motion", "joint_targets", "joint_states")  # topics that a silent node ignores
+STOP_TIMEOUT_S = 1.0  # of the thread for urgent services
+MAX_WAITING_JOBS = 100  # of the thread for files
+
+Result = TypeVar("Result")
+
+
+class ReportLevel(IntEnum):
+    """Severity of a report; the numbers are those of DiagnosticStatus."""
+
+    OK = 0
+    WARNING = 1
+    ERROR = 2
+
+
+class SentReport(NamedTuple):
+    """The newest report of one kind."""
+
+    level: ReportLevel
+    text: str
+    when: float  # [s] steady time of the last call of `report`
+    logged: float  # [s] steady time at which it was last written to the log
+
+
+class ReportingNode(PollingNode):
+    """A node with throttled reports to its user."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        """`options` are those of rclpy's Node."""
+        self._sent_reports: dict[str, SentReport] = {}
+        super().__init__(name, **options)
+
+    def report(self, kind: str, level: ReportLevel, text: str, every: float = THROTTLE_S) -> None:
+        """Logs a text, each kind at most once per `every` [s]; /diagnostics shows it for THROTTLE_S."""
+        now = time.monotonic()
+        text = shortened(text, MAX_REPORT_LENGTH)
+        last = self._sent_reports.get(kind)
+        logged = last.logged if last is not None and now - last.logged < every else now
+        if logged == now:
+            # rclpy stores one level per calling line, so each level needs its own line.
+            if level is ReportLevel.ERROR:
+                self.get_logger().error(text)
+            elif level is ReportLevel.WARNING:
+                self.get_logger().warning(text)
+            else:
+                self.get_logger().info(text)
+        self._sent_reports[kind] = SentReport(level, text, now, logged)
+
+    def withdraw(self, kind: str) -> None:
+        """Ends a report whose reason is gone: /diagnostics shows it no longer."""
+        self._sent_reports.pop(kind, None)
+
+    def recent_reports(self, level: ReportLevel = ReportLevel.WARNING, within: float = THROTTLE_S) -> list[str]:
+        """Returns the texts of the reports of the last `within` [s] with at least this level, most serious first."""
+        now = time.monotonic()
+        recent = [s for s in self._sent_reports.values() if s.level >= level and now - s.when <= within]
+        return [s.text for s in sorted(recent, key=lambda s: (-s.level, -s.when))]
+
+    @property
+    def sent_reports(self) -> Mapping[str, SentReport]:
+        """The last report of each kind."""
+        return MappingProxyType(self._sent_reports)
+
+    def last_report(self, kind: str) -> str:
+        """Returns the text of the last report of a kind; empty if there was none."""
+        return self._sent_reports[kind].text if kind in self._sent_reports else ""
 
 
 class GuardedNode(ReportingNode):
@@ -306,3 +382,100 @@ def _name(callback: Any) -> str:
 
 def _decoder(kind: Any, *, raw: bool) -> Callable[[bytes], Any] | None:
     return None if raw else messages.decoder(kind)
+
+
+class NodeThreads:
+    """Starts each thread when it is first used."""
+
+    def __init__(
+        self,
+        node: Node,
+        run_in_executor: Callable[[Callable[[], None]], None],
+        failed: Callable[[str, Exception], None],
+    ) -> None:
+        """`failed` reports an exception in a callback, by its name, in the executor of the node."""
+        self._node = node
+        self._run_in_executor = run_in_executor
+        self._failed = failed
+        self._urgent: _UrgentNode | None = None
+
+    def create_urgent_service(self, srv_type: Any, name: str, callback: Any) -> None:
+        """Creates a service that is served whatever the executor waits for, also while the node is silent.
+
+        After an exception the response is `success: false`.
+        """
+
+        def guarded(request: Any, response: Any) -> Any:
+            try:
+                return callback(request, response)
+            except Exception as error:
+                self._run_in_executor(partial(self._failed, name, error))
+                response.success = False
+                response.message = f"{name} failed: {error}"
+                return response
+
+        self._urgent_node().create_service(srv_type, self._node.resolve_service_name(name), guarded)
+
+    @property
+    def urgent_services(self) -> Sequence[Any]:
+        """The services that were created as urgent ones."""
+        return [] if self._urgent is None else list(self._urgent.services)
+
+    def create_urgent_client(self, srv_type: Any, name: str) -> Any:
+        """Creates a client whose responses are handled in the thread of urgent services. Any thread may call it."""
+        return self._urgent_node().create_client(srv_type, self._node.resolve_service_name(name))
+
+    def run_outside(self, work: Callable[[], Result], then: Callable[[Result], None]) -> None:
+        """Runs `work` in the thread for files, which may block, and then `then` with its result in the executor."""
+
+        def job() -> None:
+            try:
+                result = work()
+            except Exception as error:
+                self._run_in_executor(partial(self._failed, "files", error))
+            else:
+                self._run_in_executor(lambda: then(result))
+
+        self._files.put(job)
+
+    def close(self) -> None:
+        """Ends the thread of urgent services; that for files ends with the process."""
+        if self._urgent is not None:
+            self._urgent.close()
+
+    @cached_property
+    def _files(self) -> WriterThread:
+        return WriterThread("files", MAX_WAITING_JOBS)
+
+    def _urgent_node(self) -> _UrgentNode:
+        if self._urgent is None:
+            self._urgent = _UrgentNode(self._node)
+        return self._urgent
+
+
+class _UrgentNode(Node):
+    """A second node in the namespace of the first one, spun by a thread of its own. Its names are absolute."""
+
+    def __init__(self, owner: Node) -> None:
+        super().__init__(
+            f"{owner.get_name()}_urgent",
+            context=owner.context,
+            namespace=owner.get_namespace(),
+            use_global_arguments=False,
+            enable_rosout=False,
+            start_parameter_services=False,
+            parameter_overrides=[Parameter("start_type_description_service", value=False)],
+        )
+        self._spinner = SingleThreadedExecutor(context=owner.context)
+        self._spinner.add_node(self)
+        self._thread = threading.Thread(target=self._spin, name="urgent", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._spinner.shutdown(timeout_sec=STOP_TIMEOUT_S)
+        self._thread.join(STOP_TIMEOUT_S)
+        self.destroy_node()
+
+    def _spin(self) -> None:
+        with contextlib.suppress(ExternalShutdownException):
+            self._spinner.spin()

@@ -1,4 +1,4 @@
-"""An emulated I2C bus: acknowledges and replies of its chips, such as those with numbered registers. No I/O, no clock."""
+"""An emulated I2C bus: acknowledges and replies of its chips, and chips with numbered registers. No I/O, no clock."""
 
 from __future__ import annotations
 
