@@ -1,4 +1,4 @@
-"""Option types and common options for argparse: numbers within bounds, output files, the robot.
+"""Option types and common options for argparse: numbers within bounds, output files, the robot; errors of commands.
 
 A value that does not fit is reported in one line with the option, the value, the bound and the remedy (exit code 2).
 """
@@ -11,8 +11,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
-from hexapod_control.cli.input_error import InputError
 from hexapod_control.core.quantity import Quantity, QuantityError
+
+
+class InputError(ValueError):
+    """Input that cannot be used: one line on standard error, exit code 2."""
+
+
+class CommandFailedError(Exception):
+    """A command did not do what was asked; the text says what happened and what to do. Exit code 1."""
 
 
 class OneLineParser(argparse.ArgumentParser):

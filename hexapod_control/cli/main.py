@@ -15,8 +15,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from hexapod_control.bringup.launch_arguments import GraphError
-from hexapod_control.cli.bounded_options import OneLineParser
-from hexapod_control.cli.input_error import CommandFailedError, InputError
+from hexapod_control.cli.bounded_options import CommandFailedError, InputError, OneLineParser
 from hexapod_control.config.errors import DONE, FAILED, INTERRUPTED, INVALID_INPUT, ArgumentError, FileError
 from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.config.ros_names import RosNameError

@@ -11,8 +11,7 @@ import pytest
 
 from hexapod_control.bringup.launch_arguments import ARGUMENTS, GraphError
 from hexapod_control.cli import main
-from hexapod_control.cli.bounded_options import number
-from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.bounded_options import InputError, number
 from hexapod_control.config import waypoint_file
 from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.errors import FileError

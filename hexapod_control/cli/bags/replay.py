@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hexapod_control.bringup import node_graph
-from hexapod_control.cli.bounded_options import add_number, add_robot
-from hexapod_control.cli.input_error import CommandFailedError, InputError
+from hexapod_control.cli.bounded_options import CommandFailedError, InputError, add_number, add_robot
 from hexapod_control.config import ros_names
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.shipped_files import use_venv_prefix

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.bounded_options import InputError
 from hexapod_control.cli.servos import bus_access
-from hexapod_control.cli.servos.interruption import Interrupted, interruptions
+from hexapod_control.cli.servos.bus_access import Interrupted, interruptions
 from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
 from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots.robot_file import RobotFile, load

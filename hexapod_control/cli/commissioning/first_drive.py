@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from hexapod_control.bringup import node_graph, shared_process
 from hexapod_control.bringup.process_supervisor import NodeExitError, StopSignal, Supervisor, stop_requests
-from hexapod_control.cli.servos.interruption import Interrupted
+from hexapod_control.cli.servos.bus_access import Interrupted
 from hexapod_control.clients.bounded_wait import POSTURE_S, BoundedWait, EndRequested, RobotError, wait_until
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import RobotClient

@@ -7,7 +7,7 @@ import os
 import sys
 
 from hexapod_control.bringup.process_supervisor import end_with_parent, stop_requests
-from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.bounded_options import InputError
 from hexapod_control.clients import connection_options
 from hexapod_control.clients.terminal import Terminal, TerminalClosed
 from hexapod_control.config.errors import DONE

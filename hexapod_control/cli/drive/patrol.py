@@ -10,8 +10,7 @@ import sys
 from pathlib import Path
 
 from hexapod_control.bringup.process_supervisor import end_with_parent, stop_requests
-from hexapod_control.cli.bounded_options import add_number, add_robot, output_file
-from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.bounded_options import InputError, add_number, add_robot, output_file
 from hexapod_control.clients import connection_options
 from hexapod_control.config.errors import FAILED
 from hexapod_control.config.robots import saved_capabilities

@@ -7,8 +7,7 @@ import os
 import sys
 
 from hexapod_control.bringup.process_supervisor import end_with_parent, stop_requests
-from hexapod_control.cli.bounded_options import add_robot
-from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.bounded_options import InputError, add_robot
 from hexapod_control.clients.motion_client import MotionProgress, ProgressBar
 from hexapod_control.config.errors import DONE, FAILED, INVALID_INPUT
 from hexapod_control.config.motion_file import known_motions, load_motion, request

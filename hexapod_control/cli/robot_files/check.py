@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-from hexapod_control.cli.bounded_options import add_number, output_file
-from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.bounded_options import InputError, add_number, output_file
 from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import implausible, load

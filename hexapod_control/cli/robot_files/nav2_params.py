@@ -6,8 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from hexapod_control.cli.bounded_options import add_robot
-from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.bounded_options import InputError, add_robot
 from hexapod_control.config.bounded_yaml import UnusableFileError, read_text
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots import saved_capabilities

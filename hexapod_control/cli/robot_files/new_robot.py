@@ -7,8 +7,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from hexapod_control.cli.bounded_options import output_file
-from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.bounded_options import InputError, output_file
 from hexapod_control.cli.robot_files import check
 from hexapod_control.config.errors import FAILED, INTERRUPTED
 from hexapod_control.config.robots.draft.questions.answered_robot import NOTES

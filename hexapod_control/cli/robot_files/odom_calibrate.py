@@ -7,8 +7,7 @@ import math
 import sys
 from pathlib import Path
 
-from hexapod_control.cli.bounded_options import add_number
-from hexapod_control.cli.input_error import CommandFailedError, InputError
+from hexapod_control.cli.bounded_options import CommandFailedError, InputError, add_number
 from hexapod_control.clients import connection_options
 from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots.robot_file import load, odometry_scale

@@ -9,8 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-from hexapod_control.cli.bounded_options import add_number, add_robot, number
-from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.bounded_options import InputError, add_number, add_robot, number
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import load

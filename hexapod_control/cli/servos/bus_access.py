@@ -1,20 +1,27 @@
-"""Opens the servo bus of a robot file for commands that need no servo_driver; positions are in raw units."""
+"""Opens the servo bus of a robot file for commands that need no servo_driver; positions are in raw units.
+
+A signal that ends such a command raises an exception, once, which lets it switch the torque off.
+"""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import dataclasses
+import signal
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from hexapod_control.cli.bounded_options import HasArguments, add_number, number
-from hexapod_control.cli.input_error import CommandFailedError, InputError
+from hexapod_control.bringup.process_supervisor import StopSignal
+from hexapod_control.cli.bounded_options import CommandFailedError, HasArguments, InputError, add_number, number
+from hexapod_control.config.errors import END_SIGNALS, signal_exit_code
 from hexapod_control.config.robots.robot_file import RobotFile, plausibility_warning
 from hexapod_control.core.posture.stand_up import lying_joints
 from hexapod_control.servos.bus.bus_interface import TRIES, Bus, BusError, PortGoneError
@@ -34,6 +41,22 @@ MAX_DUPLICATE_CHECKS = 2  # ids of the robot that are checked for duplicates, if
 REPLY_MARGIN_S = 0.01  # extra time for a late reply; longer than in servo_driver, which has a fixed cycle
 baud = number(BAUD)  # the type of `--baud`
 servo_id = number(SERVO_ID)  # of any protocol; some protocols have fewer
+
+
+@dataclass(frozen=True, slots=True)
+class ServoAction:
+    """The inputs of an action: options, open bus, its settings, robot file and stop signal."""
+
+    args: argparse.Namespace
+    bus: Bus
+    settings: ServoSettings
+    file: RobotFile
+    stop: StopSignal
+
+    @property
+    def names(self) -> dict[int, str]:
+        """Names of the joints by id."""
+        return {joint.id: joint.short_name for joint in self.settings.joints}
 
 
 def add_arguments(parser: HasArguments, default: str | None) -> None:
@@ -156,3 +179,29 @@ def servo_jogger(bus: Bus, settings: ServoSettings, file: RobotFile, pace: float
     return ServoJogger(
         bus, {joint.id: joint.raw(angle) for joint, angle in zip(settings.joints, lying, strict=True)}, pace
     )
+
+
+class Interrupted(KeyboardInterrupt):
+    """A signal asked the program to end; `exit_code` tells which."""
+
+    def __init__(self, number: int) -> None:
+        """`number` of the signal."""
+        super().__init__(signal.strsignal(number))
+        self.exit_code = signal_exit_code(number)
+
+
+@contextmanager
+def interruptions() -> Iterator[None]:
+    """The first of END_SIGNALS raises Interrupted; further ones are ignored while the torque is released."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        for each in END_SIGNALS:
+            signal.signal(each, signal.SIG_IGN)
+        raise Interrupted(number)
+
+    previous = {number: signal.signal(number, interrupt) for number in END_SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 
-from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.bounded_options import InputError
 from hexapod_control.cli.servos import bus_access
-from hexapod_control.cli.servos.interruption import Interrupted, interruptions
+from hexapod_control.cli.servos.bus_access import Interrupted, interruptions
 from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
 from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots.robot_file import load

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hexapod_control.bringup.process_supervisor import StopSignal, stop_requests
-from hexapod_control.cli.input_error import CommandFailedError, InputError
+from hexapod_control.cli.bounded_options import CommandFailedError, InputError
 from hexapod_control.cli.servos.bus_access import baud
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.robot_file import load

@@ -6,8 +6,7 @@ import argparse
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
-from hexapod_control.cli.bounded_options import HasArguments, add_everywhere
-from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.bounded_options import HasArguments, InputError, add_everywhere
 from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError

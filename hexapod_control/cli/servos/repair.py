@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.bounded_options import InputError
 from hexapod_control.cli.servos import bus_access
 from hexapod_control.config.errors import FAILED
 from hexapod_control.config.section_writer import own_file

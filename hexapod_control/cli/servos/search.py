@@ -7,9 +7,9 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.bounded_options import InputError
 from hexapod_control.cli.servos import bus_access
-from hexapod_control.cli.servos.servo_action import ServoAction
+from hexapod_control.cli.servos.bus_access import ServoAction
 from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
 from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots.draft.questions.drawings import drawing

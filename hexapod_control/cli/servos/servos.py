@@ -11,11 +11,9 @@ import time
 from collections.abc import Iterable, Sequence
 
 from hexapod_control.bringup.process_supervisor import stop_requests
-from hexapod_control.cli.bounded_options import add_everywhere, add_number, number
-from hexapod_control.cli.input_error import CommandFailedError, InputError
+from hexapod_control.cli.bounded_options import CommandFailedError, InputError, add_everywhere, add_number, number
 from hexapod_control.cli.servos import bus_access, repair, search
-from hexapod_control.cli.servos.interruption import Interrupted, interruptions
-from hexapod_control.cli.servos.servo_action import ServoAction
+from hexapod_control.cli.servos.bus_access import Interrupted, ServoAction, interruptions
 from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.robot_file import load

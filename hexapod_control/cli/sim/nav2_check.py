@@ -7,8 +7,7 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-from hexapod_control.cli.bounded_options import add_number, add_robot
-from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.bounded_options import InputError, add_number, add_robot
 from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import load

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from hexapod_control.cli.bounded_options import HasArguments, add_number, add_robot, output_file
-from hexapod_control.cli.input_error import InputError
+from hexapod_control.cli.bounded_options import HasArguments, InputError, add_number, add_robot, output_file
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import load
