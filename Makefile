@@ -39,9 +39,12 @@ DISTRO ?= jazzy
 $(if $(filter jazzy kilted,$(DISTRO)),,$(error DISTRO must be jazzy or kilted, is $(DISTRO): no other has wheels; source it))
 VENV := $(abspath .venv$(if $(filter-out jazzy,$(DISTRO)),_$(DISTRO)))
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP_STAGES := $(BIN)/python -m pip install --progress-bar off --disable-pip-version-check
+PIP := $(PIP_STAGES) --quiet
+# A line for each large package that pip downloads, and one when it installs them all.
+STAGES := sed -un -e 's/^ *Downloading \(.* MB)\).*/  downloading \1/p' -e 's/^Installing collected.*/  installing all of them .../p'
 WITH_ROS := $(shell [ -n "$${ROS_DISTRO:-}" ] && $(PYTHON) -c 'import rclpy' 2>/dev/null && echo yes)
-EXTRAS := sim$(if $(WITH_ROS),,$(COMMA)ros$(if $(filter-out jazzy,$(DISTRO)),-$(DISTRO)))
+EXTRAS := sim$(COMMA)record$(if $(WITH_ROS),,$(COMMA)ros$(if $(filter-out jazzy,$(DISTRO)),-$(DISTRO)))
 SOURCES := $(shell find hexapod_control config launch urdf resource scripts -type f -not -name '*.pyc' 2>/dev/null)
 # Nothing sets AMENT_PREFIX_PATH in a venv, and without it no package finds its share folder. PYTHONDONTWRITEBYTECODE is
 # cleared because pytest would compile all tests again at every start.
@@ -59,7 +62,7 @@ sim: $(VENV)/.package
 
 install-user: $(VENV)/.package
 	@mkdir -p ~/.local/bin && ln -sfn $(BIN)/hexapod ~/.local/bin/hexapod
-	@case ":$$PATH:" in *":$$HOME/.local/bin:"*) ;; *) echo 'log in again, or: export PATH=~/.local/bin:$$PATH';; esac
+	@case ":$$PATH:" in *":$$HOME/.local/bin:"*) ;; *) echo 'in this terminal: export PATH=~/.local/bin:$$PATH';; esac
 
 bench: $(VENV)/.package
 	@$(ENV) PYTHONPATH=bench python bench/measure.py $(ARGS)
@@ -162,7 +165,7 @@ $(VENV)/.package: $(SOURCES) package.xml setup.py setup.cfg | $(VENV)/.made
 	@rm -rf build *.egg-info; \
 	if [ $(VENV)/.needs -nt setup.py ]; then $(PIP) --no-deps --force-reinstall .; else \
 	  echo "installing hexapod_control and what it needs into $(notdir $(VENV)) ..."; \
-	  $(PIP) ".[$(EXTRAS)]"; touch $(VENV)/.needs; fi; \
+	  $(PIP_STAGES) ".[$(EXTRAS)]" | $(STAGES); touch $(VENV)/.needs; fi; \
 	rm -rf build *.egg-info
 	@touch $@
 

@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
-REMEDIES = {
-    "rclpy": "source a ROS 2 installation (source /opt/ros/jazzy/setup.bash), or run make in the folder of the package",
-    "mujoco": "pip install mujoco pillow",
-    "PIL": "pip install pillow",
-    "rosbags": "pip install rosbags matplotlib",
-    "matplotlib": "apt install python3-matplotlib, or pip install matplotlib",
-    "smbus2": "apt install python3-smbus2, or pip install smbus2",
-    "gpiod": "apt install python3-libgpiod, or pip install gpiod",
-    "argcomplete": "apt install python3-argcomplete, or pip install argcomplete",
-    "evdev": "apt install python3-evdev, or pip install evdev",
-    "xacro": "apt install ros-jazzy-xacro, or pip install xacro",
+import os
+import shlex
+import sys
+import sysconfig
+from pathlib import Path
+
+ROS = "source a ROS 2 installation (source /opt/ros/jazzy/setup.bash), or run make in the folder of the package"
+PACKAGES = {  # of the Python package index, by module; and of Debian, if it has one
+    "mujoco": ("mujoco pillow", ""),
+    "PIL": ("pillow", "python3-pil"),
+    "rosbags": ("rosbags matplotlib", ""),
+    "matplotlib": ("matplotlib", "python3-matplotlib"),
+    "smbus2": ("smbus2", "python3-smbus2"),
+    "gpiod": ("gpiod", "python3-libgpiod"),
+    "argcomplete": ("argcomplete", "python3-argcomplete"),
+    "evdev": ("evdev", "python3-evdev"),
+    "xacro": ("xacro", f"ros-{os.environ.get('ROS_DISTRO', 'jazzy')}-xacro"),
 }
 
 
 def missing_module(error: ModuleNotFoundError) -> str | None:
-    """Message with the missing module and how to install it; None for a module that is not in the table."""
+    """Message with the missing module and the command that installs it; None for a module that is not in the table."""
     name = (error.name or "").split(".")[0]
-    return f"{name} is missing: {REMEDIES[name]}" if name in REMEDIES else None
+    if name == "rclpy":
+        return f"{name} is missing: {ROS}"
+    return f"{name} is missing: {install_command(*PACKAGES[name])}" if name in PACKAGES else None
+
+
+def install_command(distributions: str, debian: str = "") -> str:
+    """The command that installs Python packages for the interpreter that runs.
+
+    A virtual environment does not see what apt installs, and the Python of a system may be closed to pip (PEP 668).
+    """
+    in_venv = sys.prefix != sys.base_prefix
+    closed = not in_venv and Path(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED").exists()
+    if debian and closed:
+        return f"sudo apt install {debian}"
+    command = f"{shlex.quote(sys.executable)} -m pip install {distributions}"
+    return f"{command} --user --break-system-packages" if closed else command

@@ -12,6 +12,7 @@ from support.real_time.programs import HEXAPOD
 
 from hexapod_control.cli import main as cli
 from hexapod_control.clients.bounded_wait import wait_until
+from hexapod_control.config.missing_modules import install_command
 
 
 def pretend(monkeypatch, run):
@@ -74,7 +75,11 @@ def test_the_exit_code_comes_from_the_subcommand(monkeypatch):
         (cli.InputError("gait: unknown,\nknown are tripod"), 2, "hexapod: gait: unknown, known are tripod\n"),
         (cli.GraphError("seed: must be a whole number"), 2, "hexapod: seed: must be a whole number\n"),
         (ModuleNotFoundError("", name="rclpy"), 1, "hexapod: rclpy is missing: source a ROS 2 installation"),
-        (ModuleNotFoundError("", name="mujoco.renderer"), 1, "hexapod: mujoco is missing: pip install"),
+        (
+            ModuleNotFoundError("", name="mujoco.renderer"),
+            1,
+            f"hexapod: mujoco is missing: {install_command('mujoco pillow')}",
+        ),
         (PermissionError(13, "Permission denied", "out.csv"), 1, "Permission denied: 'out.csv'\n"),
     ],
 )

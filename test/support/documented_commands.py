@@ -115,7 +115,7 @@ def find_system_packages(words: list[str]) -> None:
     released = re.findall(r"ros-([a-z]+)-", " ".join(words))
     assert set(released) <= set(DISTRIBUTIONS)
     if not released:
-        assert {word for word in words[3:] if word != "git"} <= set(
+        assert {word for word in words[3:] if word not in ("git", "--no-install-recommends")} <= set(
             re.findall(r"[\w-]+", text("scripts/ci/packages.sh"))
         )
 
@@ -171,6 +171,12 @@ def find_variables(words: list[str]) -> None:
     assert named and all(name.encode() in known for name in named)
 
 
+def find_path(words: list[str]) -> None:
+    """The folder into which `make install-user` links the command."""
+    folder = words[1].removeprefix("PATH=").removesuffix(":$PATH")
+    assert f"{folder}/hexapod" in text("Makefile")
+
+
 def find_container(words: list[str]) -> None:
     """An image of ROS of a known distribution, and scripts that run in it."""
     (distribution,) = re.findall(r"\bros:([a-z]+)-ros-base\b", " ".join(words))
@@ -214,6 +220,7 @@ CHECKS: dict[str, Callable[[list[str]], None]] = {  # by regular expressions, th
     "rosdep install ": find_keys,
     "colcon build": find_package,
     "(sudo systemctl|journalctl) ": find_unit,
+    "export PATH=": find_path,
     "export (?!ZENOH)": find_variables,
     "docker run ": find_container,
     "eval ": find_completion,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -102,7 +103,7 @@ class CommissioningRun:
         return DONE
 
     def _finish(self, end: Callable[[Sentence, str, str], None]) -> None:
-        command = f"ros2 launch hexapod_control bringup.launch.py robot:={self.path} web:=true"
+        command = f"hexapod robot {shlex.quote(str(self.path))} web:=true"
         target = self.path.with_name(f"{self.path.stem}.first-evening.md")
         target.write_text(report(self.machine.progress, self.path.name, command), encoding="utf-8")
         text = Sentence("robot_walks")

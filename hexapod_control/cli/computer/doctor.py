@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
-from hexapod_control.config.missing_modules import missing_module
+from hexapod_control.config.missing_modules import install_command, missing_module
 from hexapod_control.servos.bus.serial_port import no_permission
 
 GROUPS = {"dialout": "serial ports", "i2c": "I2C", "gpio": "foot switches on pins", "input": "hexapod gamepad"}
@@ -94,7 +94,7 @@ def _modules() -> Iterator[DoctorLine]:
         try:
             importlib.import_module(use.module)
         except ModuleNotFoundError as error:
-            remedy = missing_module(error) or f"pip install {use.distribution}"
+            remedy = missing_module(error) or install_command(use.distribution)
             yield DoctorLine(use.module, False, f"for {use.purpose}: {remedy}", use.required)
         except (ImportError, OSError) as error:  # a library of the system is missing
             yield DoctorLine(use.module, False, f"for {use.purpose}: {' '.join(str(error).split())}", use.required)

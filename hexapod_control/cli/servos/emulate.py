@@ -109,11 +109,11 @@ def _begin(emulation: Emulation, commands: Sequence[FaultCommand]) -> list[Fault
 def _start_text(robot: str, protocol: str, baud: int, link: Path) -> str:
     name = shlex.quote(robot)
     port = shlex.quote(str(link))
-    launch = f"robot:={name} servo_protocol:={protocol} servo_port:={port}"
+    given = f"servo_protocol:={protocol} servo_port:={port}"
     return "\n".join(
         (
             f"{protocol} servos of {robot} at {baud} baud on {link}; Ctrl-C ends them. Point a driver at them:",
-            f"  ros2 launch hexapod_control bringup.launch.py {launch}",
+            f"  hexapod robot {name} {given} web:=true",
             f"  hexapod servos --robot {name} --protocol {protocol} --port {port} scan",
         )
     )

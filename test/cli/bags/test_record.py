@@ -25,6 +25,7 @@ from support.real_time.programs import PROGRAM
 from hexapod_control.bags import bag_file
 from hexapod_control.bags.bag_file import BagError
 from hexapod_control.cli.main import main
+from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.nodes.recorder import bag_player, recorder
 from hexapod_control.nodes.recorder.bag_player import BagPlayer
 from hexapod_control.nodes.recorder.recorder import RecorderNode, RecorderSettings
@@ -425,4 +426,4 @@ def test_bad_input_ends_with_code_two_and_one_line(capsys, arguments, message):
 def test_without_the_extra_the_message_names_the_command_that_installs_it(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "rosbags", None)
     assert main(["record"]) == 1
-    assert capsys.readouterr().err == "hexapod: rosbags is missing: pip install rosbags matplotlib\n"
+    assert capsys.readouterr().err == f"hexapod: {missing_module(ModuleNotFoundError(name='rosbags'))}\n"

@@ -146,7 +146,7 @@ def test_a_bus_without_permission_names_the_group(monkeypatch):
 
 def test_without_smbus2_the_error_names_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "smbus2", None)
-    with pytest.raises(PortGoneError, match="smbus2 is missing: apt install python3-smbus2, or pip install smbus2"):
+    with pytest.raises(PortGoneError, match=r"smbus2 is missing: .* install .*smbus2"):
         SmbusPort("/dev/i2c-1", 100_000)
 
 

@@ -9,6 +9,7 @@ from sensor_msgs.msg import CompressedImage, JointState
 from std_msgs.msg import String
 
 from hexapod_control.bags import bag_file
+from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.nodes.web.recordings import page_recorder
 from hexapod_control.nodes.web.recordings.page_recorder import PACKAGE, PageRecorder
 from hexapod_control.nodes.web.recordings.recording_folder import RecordingFolder
@@ -180,7 +181,7 @@ def test_without_the_library_of_bags_every_page_gets_the_remedy(bench, tmp_path,
     page.recorder.watch(1)
     bench.until(lambda: page.sent)
     ((to, answer),) = page.got("recordings")
-    assert (to, answer) == (0, {"list": [], "missing": "rosbags is missing: pip install rosbags matplotlib"})
+    assert (to, answer) == (0, {"list": [], "missing": missing_module(ModuleNotFoundError(name="rosbags"))})
     page.recorder.watch(1)
     page.ask("start")
     assert page.refused() == answer["missing"]

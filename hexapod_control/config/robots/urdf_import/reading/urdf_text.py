@@ -13,6 +13,7 @@ from xml.parsers.expat import ExpatError
 
 from hexapod_control.config.bounded_yaml import UnusableFileError, read_text
 from hexapod_control.config.errors import FileError
+from hexapod_control.config.missing_modules import missing_module
 
 MAX_URDF_BYTES = 8_000_000
 MAX_FOLDERS_UP = 8  # above a file, searched for its packages
@@ -57,9 +58,9 @@ def _refuse_entities(path: Path, text: str) -> None:
 def _expand(path: Path, arguments: Mapping[str, str]) -> str:
     try:
         import xacro
-    except ModuleNotFoundError:
-        remedy = "pip install xacro, or expand it elsewhere: xacro FILE > robot.urdf"
-        raise UrdfError(path, None, "", "is a xacro file, and xacro is missing", remedy) from None
+    except ModuleNotFoundError as error:
+        remedy = "or expand it elsewhere: xacro FILE > robot.urdf"
+        raise UrdfError(path, None, "", f"is a xacro file, and {missing_module(error)}", remedy) from None
     try:
         with _packages_around(path):
             return str(xacro.process_file(str(path), mappings=dict(arguments)).toxml())
