@@ -91,9 +91,9 @@ def test_every_key_is_described_in_the_reference(kind):
     reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
     for key in keys(kind).values():
         assert key.item.metadata["meaning"]
-        assert re.search(rf"^\| (?: \| )?`{key.name}` \|.*\| {re.escape(key.item.metadata['meaning'])} \|$", reference, re.M), (
-            key.name
-        )
+        assert re.search(
+            rf"^\| (?: \| )?`{key.name}` \|.*\| {re.escape(key.item.metadata['meaning'])} \|$", reference, re.M
+        ), key.name
 
 
 def test_lengths_are_scaled_to_the_robot_and_angles_and_times_are_not(tmp_path):

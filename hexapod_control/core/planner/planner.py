@@ -233,7 +233,10 @@ class Planner(Copyable):
     # --- pose known or unknown ----------------------------------------------------------------
 
     def set_measured_joints(self, joints: Array) -> None:
-        """Accepts measured joint angles (n, 3) [rad]. The first ones end `unknown`, later ones are used while lying."""
+        """Accepts measured joint angles (n, 3) [rad].
+
+        The first sample ends the state `unknown`; later ones are used only while the robot is lying.
+        """
         if np.isfinite(joints[list(self._context.legs.rows)]).all():
             self._handle(requests.MeasuredJoints(_legs(joints)))
 

@@ -124,7 +124,7 @@ class MishapWatch(Copyable):
             error = f"its {JOINTS[late.joint]} is {late.error:.2f} rad from its target"
             if self.stuck is None:
                 text = f"{name} lags behind, {error}: the robot walks slowly and lifts this leg higher; "
-                self._slow_down(MishapKind.SLOWED, f"{text}look for what holds it")
+                self._slow_down(MishapKind.SLOWED, f"{text}check what it is caught on")
             else:
                 text = f"{name} is stuck, {error}: the robot stops, then tries again; free the leg"
                 self._slow_down(MishapKind.STUCK, text)

@@ -131,7 +131,7 @@ class PlannerOutput:
         if plan.unreached is not None:
             leg, reason, excess = plan.unreached
             text = f"foot of {leg}: the target is {reason.describe(excess)}; "
-            remedy = "the robot holds; command a smaller motion, or a pose nearer to neutral"
+            remedy = "the robot holds; command a smaller motion, or a body pose closer to neutral"
             self._node.report("unreached", ReportLevel.WARNING, text + remedy)
         if plan.blocked is not None and plan.blocked.legs is not None:
             first, second = (self._planner.robot.leg_names[leg] for leg in plan.blocked.legs)
@@ -139,7 +139,7 @@ class PlannerOutput:
             self._node.report(
                 "blocked",
                 ReportLevel.WARNING,
-                f"{text}the robot waits; command another direction, or a smaller pose",
+                f"{text}the robot waits; command another direction, or a body pose closer to neutral",
             )
 
     def _due(self, rate: float) -> bool:

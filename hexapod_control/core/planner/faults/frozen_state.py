@@ -82,7 +82,7 @@ StoppedMotion = WalkController | PostureMove | FeetMove | JointMove
 class Frozen(Copyable):
     """The robot has fallen or was lifted: the motion in progress slows down to rest.
 
-    After a fall, the load of joints that the ground deflects too far is then relieved (`relief`).
+    After a fall, joints that the ground pushes too far off target are then unloaded (`relief`).
     """
 
     mishap: Mishap
