@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from posixpath import normpath
 from typing import Any
 from xml.etree import ElementTree
 
@@ -34,21 +35,32 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 
 
-def contents(index: str) -> str:
-    """A table of contents for each group of pages in docs/index.md, in its order."""
-    groups = re.findall(r"^## (.+)\n((?:(?!## ).*\n?)*)", index, re.M)
-    blocks = []
-    for title, rows in groups:
-        pages = [re.sub(r"\.(md|rst)$", "", page) for page in re.findall(r"^\| \[.*?\]\(([^)#]+)\)", rows, re.M)]
-        blocks.append("\n".join(["```{toctree}", ":hidden:", f":caption: {title}", "", *pages, "```"]))
-    return "\n\n".join(["", "```{toctree}\n:hidden:\n\n../README\n```", *blocks])
+def groups(index: str) -> dict[str, list[list[str]]]:
+    """The tables of docs/index.md by heading: for each row its pages, of which the first one stands for the others."""
+    found = {}
+    for title, text in re.findall(r"^## (.+)\n((?:(?!## ).*\n?)*)", index, re.M):
+        cells = re.findall(r"^\| (\[[^|]*) \|", text, re.M)
+        links = [re.findall(r"\]\(([^)#]+)\)", cell) for cell in cells]
+        found[title] = [[normpath(f"/docs/{re.sub(r'[.](md|rst)$', '', link)}") for link in row] for row in links]
+    return found
 
 
-def extended(_app: Sphinx, page: str, source: list[str]) -> None:
+def toctree(pages: list[str], *options: str) -> str:
+    """A hidden table of contents."""
+    return "\n".join(["", "```{toctree}", ":hidden:", *options, "", *pages, "```", ""])
+
+
+def extended(app: Sphinx, page: str, source: list[str]) -> None:
     """Adds to a page what only the site has."""
+    index = groups((Path(app.srcdir) / f"{root_doc}.md").read_text(encoding="utf-8"))
     if page == root_doc:
-        source[0] += contents(source[0])
-    elif page == API:
+        source[0] += toctree(["/README"])
+        for title, rows in index.items():
+            source[0] += toctree([row[0] for row in rows], f":caption: {title}")
+    for row in (row for rows in index.values() for row in rows):
+        if row[0] == f"/{page}" and row[1:]:
+            source[0] += toctree(row[1:])
+    if page == API:
         source[0] += f"\n```{{toctree}}\n:maxdepth: 2\n\n{Path(API).name}/hexapod_control\n```\n"
 
 

@@ -58,30 +58,28 @@ WITHOUT_DEVICES: Mapping[str, Mapping[str, Any]] = {  # replacements for hardwar
     "imu_driver": {"sensors": io_section.IoSettings(imu=io_section.ImuSection("mpu6050", 0x68, (0.0, 0.0, 0.0)))},
 }
 TOPICS: Mapping[str, str] = {  # in the order of the table
-    "cmd_vel": "velocity of the body, m/s and rad/s: `linear.x`, `linear.y`, `angular.z`; `TwistStamped` with "
-    "`enable_stamped_cmd_vel`. An axis below 0.001 m/s or 0.001 rad/s is zero",
-    "body_pose": "pose of the body relative to the neutral stance, six degrees of freedom",
+    "cmd_vel": "velocity of the body, m/s and rad/s, in `linear.x`, `linear.y`, `angular.z`; `TwistStamped` with "
+    "`enable_stamped_cmd_vel`",
+    "body_pose": "pose of the body relative to the neutral stance",
     "gait": "gait to change to, by name, or `auto`",
-    "lose_leg": "name of a leg to fold away: the robot comes to rest, folds it, and goes on with the others",
-    "pause": "why the robot has to stand still, repeated every second as long as that lasts; empty: it has ended",
+    "lose_leg": "name of a leg to fold away, to walk on the others",
+    "pause": "why the robot has to stand still, once a second; empty: it has ended",
     "return_leg": "name of a lost leg to walk on again",
-    "arc": "steering by distance and curvature: `x` is the travel of the outermost foot per stance, m, `y` the "
-    "curvature, 0 straight ahead, 1.999 on the spot, + to the right; treated like `cmd_vel`",
+    "arc": "steering by travel of the outermost foot per stance, m (`x`), and curvature (`y`): 0 straight ahead, 1.999 "
+    "on the spot, + to the right",
     "motion": "motion to play: a name from `motions`, or the content of a file as JSON, "
-    '`{"file": NAME, "text": CONTENT}`, as `hexapod play FILE` sends it; empty: the present motion ends after its '
-    "cycle",
-    "foot_command": "goals of single feet, `<leg>_foot`: center of the foot ball in `base_link`; empty: the feet come "
-    "down. Refused if the robot would tip",
-    "foot_targets": "in `base_link`, `<leg>_foot`: center of the foot ball, its velocity, and as `wrench.force.z` "
-    "its planned load, 0 in swing",
-    "joint_motion": "targets of all joints, for motions that Cartesian foot targets cannot describe: standing up from "
-    "any pose. Never in the same tick as `foot_targets`",
-    "joint_targets": "targets of the servos, with the stamp of the message they follow from. Odometry subscribes to it "
-    "in `mode` commanded, gait_planner at its start, until one of its targets is answered",
+    '`{"file": NAME, "text": CONTENT}`; empty: the present motion ends after its cycle',
+    "foot_command": "goals of single feet, `<leg>_foot`, in `base_link`; empty: the feet come down",
+    "foot_targets": "center of the foot ball in `base_link`, `<leg>_foot`, its velocity, and as `wrench.force.z` its "
+    "planned load, 0 in swing",
+    "joint_motion": "targets of all joints where foot targets cannot describe the motion, as in standing up; never in "
+    "the same tick as `foot_targets`",
+    "joint_targets": "targets of the servos, with the stamp of the message they follow from. Read by odometry in "
+    "`mode` commanded, by gait_planner until one of its targets is answered",
     "joint_states": "measured joint angles",
     "foot_states": "measured foot positions, `wrench.force.z` is the contact force",
     "imu/data": "in `imu_link`",
-    "scan": "ranges of the simulated lidar, in `lidar_link`, while there is a subscriber",
+    "scan": "ranges of the simulated lidar, in `lidar_link`",
     "joy": "a gamepad: axes and buttons in the order of `game_controller_node`",
     "odom": "`base_footprint` in `odom`, with covariances",
     "/tf": "`odom` → `base_footprint` → `base_link`; the links of the legs from `link_frames` or robot_state_publisher",
@@ -94,22 +92,23 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "lost_legs": "latched: names of the lost legs, separated by commas",
     "leg_refused": "why the last `lose_leg` or `return_leg` was refused",
     "motions": "latched: names of the motions that come with the package, separated by commas",
-    "motion_state": "latched: name, phase and percent of the present motion. Phases of a motion file: `rehearse`, its "
-    "steps, finally `done`, `cancelled`, or `refused` with the reason after the percentage",
+    "motion_state": "latched: name, phase and percent of the present motion. Phases: `rehearse`, the steps, finally "
+    "`done`, `cancelled`, or `refused` with the reason",
     "velocity_limits": "latched: present maximum speed along each axis; zero unless the robot is on its feet",
     "body_pose_achieved": "latched: pose of the body after clamping",
     "stability_margin": "distance of the center of mass from the edge of the support polygon, m",
-    "terrain": "latched: ground of the simulated world as boxes in the frame `world`, for RViz and the page",
-    "foot_markers": "feet, support polygon and neutral footholds for RViz, at 10 Hz while there is a subscriber",
+    "terrain": "latched: ground of the simulated world, in the frame `world`",
+    "foot_markers": "feet, support polygon and neutral footholds for RViz",
     "cmd_vel_out": "executed velocity, with `publish_limited_velocity`; of the type of `cmd_vel`",
     "simulator/floating_base_state": "ground truth: `base_link` in `world`",
     "simulator/collisions": "latched: number of collisions with walls and obstacles",
-    "driving": "name of a command source while it is in use, published by every source of `cmd_vel` of this package",
+    "driving": "name of a command source while it is in use",
     "command_source": "latched: name of the source whose `cmd_vel` is followed",
     "armed": "latched: whether the servos have torque",
-    "speed_share": "latched: share of its speed that hot servos leave the robot, 0 to 1; scales `velocity_limits`",
-    "servo_driver/calibration/prompt": "latched: the open question of the guided calibration, as JSON",
-    "servo_driver/calibration/answer": "answer to the question, as typed in the terminal",
+    "speed_share": "latched: share of its speed that hot servos leave the robot, 0 to 1",
+    "servo_driver/calibration/prompt": "latched: the open question of the "
+    "[calibration](servos.md#from-another-front-end), as JSON",
+    "servo_driver/calibration/answer": "answer to it, as typed in the terminal",
     "battery_state": "voltage, if the servos report it",
     "mujoco_sim/push": "a force on the simulated body, N",
     "/clock": "simulated time, with `publish_clock`",
@@ -118,15 +117,14 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
 SERVICES: Mapping[str, str] = {
     "stand": "stand up, from any pose of the joints; refused while the pose is unknown",
     "sit": "come to rest, feet to neutral, belly down",
-    "recover": "after a fall: fold the legs and stand up, refused upside down; after a lift: go on, once the feet bear "
-    "load",
-    "stop": "body to rest, feet in the air straight down, where they stay until a zero `cmd_vel`",
+    "recover": "after a fall: fold the legs and stand up; after a lift: go on, once the feet bear load",
+    "stop": "body to rest, feet straight down, where they stay until a zero `cmd_vel`",
     "cancel_motion": "end the present motion now: the body comes to rest, feet in the air go down",
     "pack": "play the motion that sits down and folds the legs for transport",
     "unpack": "play the motion that unfolds the legs and stands up",
-    "estop": "true cuts the torque and latches; false releases the button without switching the torque on",
+    "estop": "true cuts the torque and latches; false releases the button",
     "reset_fault": "clears the latch of `estop`",
-    "arm": "torque on at the present joint angles; the targets are reached within 1 s",
+    "arm": "torque on at the present joint angles",
     "disarm": "torque off, without a latch",
     "servo_driver/calibration/start": "begin the guided calibration; refused while the servos hold",
     "servo_driver/calibration/accept": "confirm, or take the default answer: Enter in the terminal",
@@ -248,10 +246,10 @@ def interfaces() -> tuple[Mapping[str, Interface], Mapping[str, Interface]]:
 
 
 def _profile(profile: QoSProfile) -> str:
-    """Reliability, durability and depth of a QoS profile, which keeps the last messages."""
+    """Reliability and durability of a QoS profile, on which it depends who receives whom."""
     reliable = "reliable" if profile.reliability == ReliabilityPolicy.RELIABLE else "best effort"
     durable = "transient local" if profile.durability == DurabilityPolicy.TRANSIENT_LOCAL else "volatile"
-    return f"{reliable}, {durable}, {profile.depth}"
+    return f"{reliable}, {durable}"
 
 
 def _in_order(found: Mapping[str, Interface], descriptions: Mapping[str, str]) -> list[tuple[str, Interface, str]]:
@@ -415,36 +413,17 @@ def servo_models() -> str:
     """The rows of config/servos.yaml."""
     rows = (
         (
-            servo.model,
+            servo.model if servo.verified else f"{servo.model} *",
             servo.maker,
             f"`{servo.protocol}`",
             ", ".join(f"{each.voltage:g}" for each in servo.figures),
             ", ".join(f"{each.no_load_speed:.3g}" for each in servo.figures),
             ", ".join(f"{each.stall_torque:.3g}" for each in servo.figures),
             f"{servo.turn:g}",
-            f"{1000.0 * servo.mass:.3g}",
-            f"{servo.resolution:g}",
-            "" if servo.backlash is None else f"{servo.backlash:g}",
-            servo.source if servo.verified else f"{servo.source} *",
         )
         for servo in servo_table()
     )
-    return table(
-        (
-            "model",
-            "maker",
-            "protocol",
-            "V",
-            "rad/s",
-            "N m",
-            "range, deg",
-            "g",
-            "resolution, deg",
-            "backlash, deg",
-            "source",
-        ),
-        rows,
-    )
+    return table(("model", "maker", "protocol", "V", "rad/s", "N m", "range, deg"), rows)
 
 
 def gallery() -> str:
