@@ -14,7 +14,7 @@ from typing import Protocol
 
 import serial
 
-from hexapod_control.servos.bus.bus_interface import PortGoneError
+from hexapod_control.servos.bus.bus_interface import PortGoneError, transmission_time
 
 MAX_LATENCY_S = 0.001  # of an adapter, without a warning
 WRITE_TIMEOUT_S = 0.1  # without an accepted byte, after which the port counts as lost
@@ -68,7 +68,7 @@ class SerialPort:
             sent = _write_some(descriptor, data)
             deadline = time.monotonic() + WRITE_TIMEOUT_S
             while sent < len(data):  # the buffer is full: rare, as a frame is shorter
-                if not select.select([], [descriptor], [], max(deadline - time.monotonic(), 0.0))[1]:
+                if not select.select([], [descriptor], [], _time_left(deadline))[1]:
                     raise PortGoneError(f"{self.path}: no longer accepts bytes: check the adapter, plug it in again")
                 sent += _write_some(descriptor, data[sent:])
         except PortGoneError:
@@ -81,11 +81,12 @@ class SerialPort:
         data = b""
         try:
             descriptor = self._serial.fileno()
-            while len(data) < count:
-                left = max(deadline - time.monotonic(), 0.0)
-                if not select.select([descriptor], [], [], left)[0]:
+            while missing := count - len(data):
+                if data:  # the rest is still on the wire: one wake-up for all of it, instead of one for every servo
+                    time.sleep(min(transmission_time(missing, self.baud), _time_left(deadline)))
+                if not select.select([descriptor], [], [], _time_left(deadline))[0]:
                     break
-                data += _read_some(descriptor, count - len(data))
+                data += _read_some(descriptor, missing)
         except PORT_ERRORS as error:
             raise self._gone("reading", error) from error
         return data
@@ -105,6 +106,10 @@ class SerialPort:
     def _gone(self, action: str, error: BaseException) -> PortGoneError:
         cause = "it was closed" if not self._serial.is_open else "unplugged? check the cable and the adapter"
         return PortGoneError(f"{self.path}: gone while {action} ({error}): {cause}")
+
+
+def _time_left(deadline: float) -> float:
+    return max(deadline - time.monotonic(), 0.0)
 
 
 def _write_some(descriptor: int, data: bytes) -> int:
