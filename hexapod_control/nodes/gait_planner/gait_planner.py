@@ -139,8 +139,9 @@ class GaitPlannerNode(GuardedNode):
 
     def _report_late(self, seconds: float) -> None:
         last = self.output.last
-        moving = last is not None and bool(last.joint_velocity.any())
-        if moving and seconds > TARGET_TIMEOUT_S and not self.simulated_time:
+        if seconds <= TARGET_TIMEOUT_S or last is None or self.simulated_time:
+            return
+        if last.joint_velocity.any():
             text = f"a tick came {seconds:.2f} s late, the robot held meanwhile: the computer or this process was busy"
             self.report("late", ReportLevel.WARNING, text)
 

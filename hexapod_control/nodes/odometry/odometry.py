@@ -51,6 +51,10 @@ MAX_BATTERY_AGE_S = 3.0
 STEP_S = 0.1  # between two counted samples: joints reverse less often
 MIN_VARIANCE = 1e-6  # [m^2, rad^2, (m/s)^2, (rad/s)^2] of the estimated quantities
 OTHER_VARIANCE = 1e-4  # likewise of height, roll, pitch and their rates: zero by the definition of base_footprint
+LEAST_COVARIANCE = np.diag(
+    [MIN_VARIANCE, MIN_VARIANCE, OTHER_VARIANCE, OTHER_VARIANCE, OTHER_VARIANCE, MIN_VARIANCE]
+)  # of x, y, z, roll, pitch, yaw
+PLANAR = np.ix_([0, 1, 5], [0, 1, 5])  # x, y and yaw in it
 MAX_SAMPLE_GAP_S = 1.0  # between two samples; after a longer gap no velocity is computed
 STARTING_RUNS = 4  # housekeeping runs (every 0.5 s) before a missing IMU is reported
 MIN_PERIOD_SHARE = 0.9  # share of the period after which the next sample is published: stamps jitter
@@ -204,8 +208,8 @@ class OdometryNode(GuardedNode):
 
 def _spatial_covariance(planar: Array) -> Array:
     """Covariance (6, 6) of (x, y, z, roll, pitch, yaw) for the covariance (3, 3) of (x, y, yaw)."""
-    covariance = np.diag([MIN_VARIANCE, MIN_VARIANCE, OTHER_VARIANCE, OTHER_VARIANCE, OTHER_VARIANCE, MIN_VARIANCE])
-    covariance[np.ix_([0, 1, 5], [0, 1, 5])] += planar
+    covariance = LEAST_COVARIANCE.copy()
+    covariance[PLANAR] += planar
     return covariance
 
 

@@ -92,7 +92,7 @@ class Handover:
 
         A message that one of them publishes is delivered afterwards, as a copy, since its publisher may reuse it.
         """
-        if self._busy:
+        if self._busy and not all(each.raw for each in receivers):
             message = _copied(message)
         self._waiting.extend((each, data if each.raw else message) for each in receivers)
         if self._busy:

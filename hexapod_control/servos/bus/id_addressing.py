@@ -37,7 +37,7 @@ def duplicate_ids(bus: Bus, ids: Iterable[int]) -> list[int]:
 def decode_faults(error: int, bits: FaultBits) -> ServoFault:
     """The faults in an error byte."""
     faults = ServoFault.NONE
-    for bit, fault in bits.items():
+    for bit, fault in bits.items() if error else ():
         if error >> bit & 1:
             faults |= fault
     return faults

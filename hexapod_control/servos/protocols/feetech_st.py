@@ -6,6 +6,7 @@ Registers: Feetech's SDK (sms_sts) and the STS memory table. † from memory of 
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from functools import cache
@@ -127,6 +128,9 @@ BLOCK_ENDS = {  # the block extends from the position to the last quantity that 
 }
 
 
+BLOCKS = {"little": struct.Struct("<3H2B"), "big": struct.Struct(">3H2B")}  # POSITION to TEMPERATURE
+
+
 def word(value: int) -> bytes:
     """Two bytes of a signed number."""
     return ff_frames.sign_magnitude(value, SIGN).to_bytes(2, "little")
@@ -146,23 +150,15 @@ def block_length(quantities: ServoQuantity) -> int:
 
 def decode(error: int, data: bytes, byteorder: Literal["little", "big"] = "little") -> ServoReading:
     """Decodes the registers from the position on, and the error byte; `data` may end before the last register."""
-
-    def number(register: Register, sign: int) -> int | None:
-        at = register - FeetechStRegister.POSITION
-        return ff_frames.signed(int.from_bytes(data[at : at + 2], byteorder), sign) if len(data) >= at + 2 else None
-
-    def byte(register: Register) -> int | None:
-        at = register - FeetechStRegister.POSITION
-        return data[at] if len(data) > at else None
-
-    load = number(FeetechStRegister.LOAD, LOAD_SIGN)
-    volts = byte(FeetechStRegister.VOLTAGE)
+    layout = BLOCKS[byteorder]
+    position, speed, load, volts, degrees = layout.unpack_from(data.ljust(layout.size, b"\0"))
+    size = len(data)
     return ServoReading(
-        position=number(FeetechStRegister.POSITION, SIGN),
-        speed=number(FeetechStRegister.PRESENT_SPEED, SIGN),
-        load=None if load is None else load / FULL_LOAD,
-        voltage=None if volts is None else volts * VOLT,
-        temperature=byte(FeetechStRegister.TEMPERATURE),
+        position=ff_frames.signed(position, SIGN) if size >= 2 else None,
+        speed=ff_frames.signed(speed, SIGN) if size >= 4 else None,
+        load=ff_frames.signed(load, LOAD_SIGN) / FULL_LOAD if size >= 6 else None,
+        voltage=volts * VOLT if size >= 7 else None,
+        temperature=degrees if size >= 8 else None,
         fault=decode_faults(error, FAULT_BITS),
     )
 
