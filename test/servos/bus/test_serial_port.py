@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import re
+import resource
 import select
 import subprocess
 import sys
@@ -79,6 +80,22 @@ def test_a_read_ends_at_its_deadline_with_what_has_come(line, terminal):
     assert line.read(10, begun + 0.05) == b"123"
     assert 0.05 <= time.monotonic() - begun < 0.5
     assert line.read(10, begun) == b""  # long over
+
+
+def test_a_thread_that_waits_for_the_replies_of_all_servos_wakes_for_few_of_them(terminal):
+    slow = SerialPort(terminal.path, 38_400)  # on which 18 replies take 56 ms
+
+    def reply():
+        for _ in range(18):
+            os.write(terminal.master, bytes(12))
+            time.sleep(0.001)
+
+    with ThreadPoolExecutor() as servos:
+        servos.submit(reply)
+        before = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+        assert len(slow.read(18 * 12, soon())) == 18 * 12
+        assert resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw - before < 9
+    slow.close()
 
 
 def test_clear_discards_received_bytes(line, terminal):
