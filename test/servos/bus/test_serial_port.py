@@ -94,7 +94,7 @@ def test_a_thread_that_waits_for_the_replies_of_all_servos_wakes_for_few_of_them
         servos.submit(reply)
         before = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
         assert len(slow.read(18 * 12, soon())) == 18 * 12
-        assert resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw - before < 9
+        assert resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw - before < 6
     slow.close()
 
 
