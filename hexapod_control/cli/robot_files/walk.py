@@ -18,6 +18,7 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import MAX_TICK_S, Planner
 from hexapod_control.core.quantity import Quantity
+from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.evaluation.robot_check.steady_walk import standing_start
 
 DURATION = Quantity("s", 0.0, 3600.0, "length of the walk", 5.0)
@@ -50,9 +51,13 @@ def run(args: argparse.Namespace) -> int:
         planner, start = standing_start(robot)
     except ValueError as error:
         raise InputError(f"--robot: {error}") from None
+    capabilities = Capabilities.of(robot)
     refused = planner.change_gait(args.gait) if args.gait else ""
     if refused:
         raise InputError(f"--gait: {refused}")
+    twist = Twist(*args.twist)
+    if excess := capabilities.excess(twist, capabilities.selection(args.gait)):
+        print(f"hexapod: --twist: {excess}", file=sys.stderr)
     with ExitStack() as stack:
         try:
             out = stack.enter_context(open(args.out, "w", newline="")) if args.out else sys.stdout
@@ -60,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
             raise InputError(f"--out: {error}") from None
         table = csv.writer(out, lineterminator="\n")
         table.writerow(["t", *names.joint_names(robot.leg_names)])
-        for time, joints in walk(planner, start, Twist(*args.twist), args.seconds, args.rate):
+        for time, joints in walk(planner, start, twist, args.seconds, args.rate):
             table.writerow([repr(value) for value in (time, *joints.ravel().tolist())])
     return DONE
 

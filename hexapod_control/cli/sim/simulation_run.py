@@ -343,13 +343,13 @@ SCRIPT = (
 def script_for(robot: Robot, gait: Gait) -> tuple[DriveSegment, ...]:
     """Returns the script, scaled down uniformly if the robot is too slow for it in this gait."""
     capabilities = Capabilities.of(robot)
-    factor = 1.0
-    for segment in SCRIPT:
-        region_share = capabilities.region_share(gait)
-        most = capabilities.envelope.limit(gait, robot.walk.height, region_share, segment.twist).twist
-        factor = min(factor, *(a / b for a, b in zip(most, segment.twist, strict=True) if b))
+    shares = {segment: capabilities.allowed_share(segment.twist, gait.name) for segment in SCRIPT}
+    slowest = min(SCRIPT, key=shares.__getitem__)
+    factor = shares[slowest]
     if factor == 1.0:
         return SCRIPT
+    excess = capabilities.excess(slowest.twist, GaitSelection.of(gait))
+    _report(f"the demonstration is slowed down: for {slowest.name}, {excess}")
     # Rounded down, so that the table shows exactly the command.
     return tuple(
         DriveSegment(s.name, Twist(*(math.floor(v * SPEED_SHARE * factor * 1000.0) / 1000.0 for v in s.twist)))

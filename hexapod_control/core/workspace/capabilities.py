@@ -23,6 +23,7 @@ from hexapod_control.core.workspace.strides.stride_search import stride_centers
 from hexapod_control.core.workspace.strides.stride_table import StrideTable
 
 MIN_GAIN_M = 0.001  # by which the static margin of a slower gait must be greater, for AUTO to use it
+WHOLE = 0.999  # of a twist: what rounding leaves
 BEYOND_ANY_SPEED = 100.0  # factor on a unit twist that makes it faster than any robot
 FORWARD = Twist(1.0, 0.0, 0.0)
 
@@ -119,6 +120,20 @@ class Capabilities:
         height = self.robot.walk.height
         rows = [self.gaits[name] for name in gaits]
         return min((self.envelope.limit(gait, height, self.region_share(gait), far).twist for gait in rows), key=_size)
+
+    def allowed_share(self, twist: Twist, gait: str) -> float:
+        """The share of a twist that is not zero that a gait allows at the nominal height, at most 1."""
+        return min(1.0, _size(self.fastest(twist, [gait])) / _size(twist))
+
+    def excess(self, twist: Twist, gait: GaitSelection) -> str:
+        """One line on a twist that a gait does not allow: what remains of it, and which gait allows it; else empty."""
+        share = 1.0 if twist.is_zero else self.allowed_share(twist, gait.fastest.name)
+        if share >= WHOLE:
+            return ""
+        others = {name: self.allowed_share(twist, name) for name in self.gaits}
+        best = max(others, key=lambda name: others[name])
+        remedy = f"{best} allows it" if others[best] >= WHOLE else f"no gait allows it, {best} comes nearest"
+        return f"the gait {gait.name} allows {share:.0%} of the speed; {remedy}"
 
     def region_share(self, gait: Gait) -> float:
         """The share of the regions that the sway of a gait leaves for strides, one of REGION_SHARES."""

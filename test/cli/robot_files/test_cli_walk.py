@@ -18,6 +18,7 @@ from hexapod_control.config.shipped_files import share
 from hexapod_control.core import names
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.sensing.odometry import fit, observe
+from hexapod_control.core.workspace.capabilities import FORWARD, Capabilities
 
 ROBOTS = ["phantomx", "article"]
 LEVEL_TOLERANCE_M = 1e-6  # by which the heights of standing feet may differ
@@ -161,3 +162,17 @@ def test_no_ros_and_no_physics_is_imported():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr.decode()
+
+
+@pytest.mark.parametrize("gait", GAITS)
+def test_a_twist_beyond_the_gait_is_reported_with_the_gait_that_allows_it(gait, capsys, tmp_path):
+    options = ["--robot", "phantomx", "--gait", gait, "--seconds", "0.1", "--out", str(tmp_path / "walk.csv")]
+    capabilities = Capabilities.of(load("phantomx").robot)
+    most = {name: capabilities.fastest(FORWARD, [name]).vx for name in capabilities.gaits}
+    beyond = 1.01 * most[gait]
+    assert main(["walk", *options, "--twist", f"{0.99 * most[gait]}", "0", "0"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(["walk", *options, "--twist", f"{beyond}", "0", "0"]) == 0
+    fastest = max(most, key=most.get)
+    remedy = f"{fastest} allows it" if most[fastest] > beyond else f"no gait allows it, {fastest} comes nearest"
+    assert capsys.readouterr().err == f"hexapod: --twist: the gait {gait} allows 99% of the speed; {remedy}\n"
