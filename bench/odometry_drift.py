@@ -32,8 +32,7 @@ from hexapod_control.core.sensing.odometry import Odometry
 from hexapod_control.core.sensing.support_forces import MIN_LOAD_SHARE
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.evaluation.lockstep import CONTROL_PERIOD_S, Lockstep, planar_pose, standing_lockstep
-from hexapod_control.sim.imu_noise import ImuNoise
-from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.simulation import ImuNoise, Simulation
 from hexapod_control.sim.world_settings import WorldSettings
 
 DriveScript = tuple[tuple[Twist, float], ...]

@@ -10,9 +10,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hexapod_control.bringup import node_graph
-from hexapod_control.bringup.command_line import command_line
 from hexapod_control.bringup.launch_arguments import ParameterValue
 from hexapod_control.bringup.process_supervisor import Supervisor
+from hexapod_control.bringup.shared_process import command_line
 
 MINIMAL_RELAYS = Path(__file__).with_name("minimal_relays.py")
 TIMED_PLANNER = Path(__file__).with_name("timed_planner.py")  # a process of its own: relays need none of its imports

@@ -16,8 +16,7 @@ from hexapod_control.core.planner.tick_plan import TickPlan
 from hexapod_control.core.sensing.foot_force_estimator import FootForceEstimator
 from hexapod_control.core.sensing.sensor_inputs import Adaptation
 from hexapod_control.evaluation.lockstep import CONTROL_PERIOD_S, Lockstep
-from hexapod_control.sim.imu_noise import RATE_NOISE_RAD_S, ImuNoise
-from hexapod_control.sim.simulation import Simulation, SimulationReading
+from hexapod_control.sim.simulation import RATE_NOISE_RAD_S, ImuNoise, Simulation, SimulationReading
 
 TILT_NOISE_RAD = math.radians(0.1)  # [rad] of roll and pitch
 # Units of the AX-12A, the coarsest of the servos that report a load (ROBOTIS e-Manual).

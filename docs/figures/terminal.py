@@ -74,7 +74,7 @@ def calibration() -> str:
 def table() -> str:
     """What `hexapod servos watch` shows."""
     from hexapod_control.config.robots.robot_file import load
-    from hexapod_control.servos.emulated_robot import fault_injection
+    from hexapod_control.servos.emulated_robot import robot_emulator
     from hexapod_control.servos.emulated_robot.robot_emulator import emulate
     from hexapod_control.servos.settings.servo_section import servo_settings
 
@@ -82,7 +82,7 @@ def table() -> str:
         file, link = load("phantomx"), Path(folder, "bus")
         emulation = emulate(file.robot, servo_settings(file, "feetech_st", str(link)), link)
         for order in ("unplug=5", "heat=9"):
-            fault_injection.parse_fault(order).act(emulation)
+            robot_emulator.parse_fault(order).act(emulation)
         try:
             words = ["servos", "--protocol", "feetech_st", "--port", str(link), "watch", "--count", "1"]
             command = [sys.executable, "-m", "hexapod_control.cli.main", *words]

@@ -16,7 +16,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from hexapod_control.bringup import node_graph, restart_plan, shared_process
-from hexapod_control.bringup.unused_arguments import unused_arguments
+from hexapod_control.bringup.node_graph import unused_arguments
 from hexapod_control.ros.monitoring.graph_identity import VARIABLE, new_graph, remove_state
 
 

@@ -19,7 +19,7 @@ def main() -> int:
     for number in end_signals:
         signal.signal(number, _end)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, end_signals)
-    from hexapod_control.bringup.command_line import module_of
+    from hexapod_control.bringup.shared_process import module_of
 
     return int(import_module(module_of(os.path.basename(sys.argv[0]))).main())
 

@@ -19,8 +19,8 @@ from functools import partial
 from types import FrameType, TracebackType
 
 from hexapod_control.bringup import restart_plan
-from hexapod_control.bringup.command_line import command_line
 from hexapod_control.bringup.node_graph import PACKAGE, NodeSpec
+from hexapod_control.bringup.shared_process import command_line
 from hexapod_control.config.errors import BACKGROUND_SIGNALS, DONE, END_SIGNALS, FAILED, INVALID_INPUT
 from hexapod_control.ros.monitoring.graph_identity import VARIABLE, new_graph, remove_state
 from hexapod_control.ros.process_output import LAST_LINES_S, QUEUE_DEPTH, missing_lines

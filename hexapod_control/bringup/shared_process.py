@@ -1,4 +1,4 @@
-"""The spec of one process that runs all nodes of a robot or a simulated robot, merged from their specs.
+"""The command that starts a node, and the spec of one process that runs all nodes of a robot, merged from their specs.
 
 Its arguments are the specs as JSON, in the order of the graph. The program is cli/robot/one_process.py.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 from hexapod_control.bringup.launch_arguments import ARGUMENTS, GraphError
@@ -74,3 +75,25 @@ def ending_order(specs: Sequence[NodeSpec]) -> Iterator[NodeSpec]:
 def memory_gb() -> float:
     """Memory of this computer [GB = 2^30 bytes]."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+
+
+def command_line(spec: NodeSpec) -> list[str]:
+    """Returns the command that starts a node of this package with the running Python, from any working folder."""
+    return [sys.executable, "-P", "-m", module_of(spec.executable), *spec.arguments, *ros_arguments(spec)]
+
+
+def module_of(executable: str) -> str:
+    """Returns the name of the module whose `main` runs a node, or a process with several nodes."""
+    together = executable in EXECUTABLES
+    return MODULE if together else f"{PACKAGE}.nodes.{executable}.{executable}"
+
+
+def ros_arguments(spec: NodeSpec) -> list[str]:
+    """Returns the part of the command from --ros-args on."""
+    line = ["--ros-args"]
+    for name, value in spec.parameters.items():
+        line += ["-p", f"{name}:={json.dumps(value)}"]  # quoted as JSON, so that ROS does not read a text as a number
+    for source, target in spec.remaps.items():
+        line += ["-r", f"{source}:={target}"]
+    line += ["--params-file", spec.params_file] if spec.params_file else []
+    return [*line, "-r", f"__ns:={spec.namespace}"] if spec.namespace else line

@@ -11,8 +11,7 @@ from sensor_msgs.msg import LaserScan
 from std_msgs.msg import UInt32
 
 from hexapod_control.clients.connection_options import ConnectionOptions
-from hexapod_control.clients.robot_client import RobotClient, sample
-from hexapod_control.clients.trajectory_log import TrajectoryLog
+from hexapod_control.clients.robot_client import RobotClient, TrajectoryLog, sample
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.core.steering.command_priorities import SOURCES

@@ -2,6 +2,10 @@
 
 Frames: the world's z is up; poses and velocities of the base are ground truth. Quaternions are (x, y, z, w).
 Arrays (n, 3) have one row per leg of the robot, columns coxa, femur, tibia.
+
+The noise model is that of a small IMU: white noise on rates and accelerations, and a random walk of the heading.
+Gravity corrects roll and pitch; nothing corrects the heading of a gyro without a magnetometer. Figures of a BNO085
+without its magnetometer: rate noise 0.1 deg/s, acceleration noise 0.03 m/s^2, heading 0.36 deg after a minute.
 """
 
 from __future__ import annotations
@@ -23,6 +27,9 @@ from hexapod_control.sim.world_settings import ONLY_IN, WorldSettings
 
 XYZW = [1, 2, 3, 0]  # of MuJoCo's quaternions (w, x, y, z)
 MIN_CONTACT_FORCE_N = 0.02  # a foot with more normal force than this is in contact
+RATE_NOISE_RAD_S = math.radians(0.1)  # standard deviation
+ACCELERATION_NOISE_M_S2 = 0.03  # standard deviation
+HEADING_DRIFT = 0.0008  # [rad / sqrt(s)]
 
 
 class InertialReading(NamedTuple):
@@ -263,3 +270,18 @@ class CollisionCounter:
         touching = frozenset((min(pair), max(pair)) for pair in simulation.model.geom_bodyid[collisions].tolist())
         self.count += len(touching - self._touching)
         self._touching = touching
+
+
+class ImuNoise:
+    """The errors of one IMU over time, reproducible by a seed."""
+
+    def __init__(self, seed: int) -> None:
+        """Starts without heading error."""
+        self._rng = np.random.default_rng(seed)
+        self.heading = 0.0  # [rad] error so far
+
+    def step(self, dt: float) -> tuple[Array, Array]:
+        """Advances by `dt` [s]. Returns the errors (3,) of angular rate [rad/s] and acceleration [m/s^2]."""
+        noise = self._rng.standard_normal(7)
+        self.heading += float(noise[0]) * HEADING_DRIFT * math.sqrt(max(dt, 0.0))
+        return RATE_NOISE_RAD_S * noise[1:4], ACCELERATION_NOISE_M_S2 * noise[4:]

@@ -19,7 +19,7 @@ from hexapod_control.core.kinematics.se2 import wrap
 from hexapod_control.evaluation.lockstep import CONTROL_PERIOD_S, planar_pose, standing_lockstep
 from hexapod_control.nodes.odometry.odometry import MIN_VARIANCE
 from hexapod_control.ros.messages import IMU_VARIANCE
-from hexapod_control.sim.imu_noise import ImuNoise
+from hexapod_control.sim.simulation import ImuNoise
 from hexapod_control.sim.world_settings import WorldSettings
 
 pytestmark = pytest.mark.physics

@@ -16,9 +16,8 @@ from support.drives import GAIT_NAMES
 from support.paths import ROOT
 
 from hexapod_control.bringup import launch_arguments, node_graph
-from hexapod_control.bringup.command_line import command_line
 from hexapod_control.bringup.launch_arguments import ARGUMENTS
-from hexapod_control.bringup.shared_process import in_one, parts
+from hexapod_control.bringup.shared_process import command_line, in_one, parts
 from hexapod_control.config.errors import FileError, RobotFileError
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.names import STANDARD, joint_names

@@ -3,7 +3,7 @@
 import pytest
 
 from hexapod_control.bringup import node_graph
-from hexapod_control.bringup.unused_arguments import unused_arguments
+from hexapod_control.bringup.node_graph import unused_arguments
 from hexapod_control.core.simulated_world import WORLDS
 from hexapod_control.sim.world_settings import ONLY_IN
 

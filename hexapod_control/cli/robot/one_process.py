@@ -10,9 +10,8 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from hexapod_control.bringup.command_line import ros_arguments
 from hexapod_control.bringup.node_graph import PACKAGE, NodeSpec
-from hexapod_control.bringup.shared_process import ending_order, parts
+from hexapod_control.bringup.shared_process import ending_order, parts, ros_arguments
 from hexapod_control.nodes.announcements.graph_presence import PLANNER, GraphPresence, OlderGraphSearch
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.node_process import run_together

@@ -7,8 +7,8 @@ import os
 import sys
 
 from hexapod_control.bringup import node_graph, shared_process
-from hexapod_control.bringup.command_line import ros_arguments
-from hexapod_control.bringup.unused_arguments import unused_arguments
+from hexapod_control.bringup.node_graph import unused_arguments
+from hexapod_control.bringup.shared_process import ros_arguments
 from hexapod_control.cli.bounded_options import InputError
 from hexapod_control.config.shipped_files import use_venv_prefix
 from hexapod_control.ros.monitoring.graph_identity import VARIABLE, new_graph, remove_state

@@ -19,9 +19,8 @@ from hexapod_control.cli.servos.bus_access import baud
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.servos.bus.bus_interface import BusError
-from hexapod_control.servos.emulated_robot import fault_injection
-from hexapod_control.servos.emulated_robot.fault_injection import Emulation, FaultCommand
-from hexapod_control.servos.emulated_robot.robot_emulator import emulate, sensor_bus
+from hexapod_control.servos.emulated_robot import robot_emulator
+from hexapod_control.servos.emulated_robot.robot_emulator import Emulation, FaultCommand, emulate, sensor_bus
 from hexapod_control.servos.settings.io_section import io_settings
 from hexapod_control.servos.settings.servo_section import LOOPBACK, WIRED, servo_settings
 
@@ -44,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--baud", type=baud, metavar="B", help="of the wire (default: the robot file's, or the usual)")
     parser.add_argument("--fault", action="append", default=[], metavar="F", help="see below; may be given many times")
-    rows = [(f"{name}={kind.value}" if kind.value else name, kind.help) for name, kind in fault_injection.KINDS.items()]
+    rows = [(f"{name}={kind.value}" if kind.value else name, kind.help) for name, kind in robot_emulator.KINDS.items()]
     lines = [f"  {name:15s} {text}" for name, text in rows]
     title = "faults, each with @SECONDS after it if it comes later; the same words are taken on standard input:"
     parser.epilog = "\n".join([*([parser.epilog, ""] if parser.epilog else []), title, *lines])
@@ -90,7 +89,7 @@ def _link(option: str, path: Path) -> Path:
 
 def _fault_command(text: str) -> FaultCommand:
     try:
-        return fault_injection.parse_fault(text)
+        return robot_emulator.parse_fault(text)
     except ValueError as error:
         raise InputError(f"--fault: {error}") from None
 
@@ -143,7 +142,7 @@ def _listen(emulation: Emulation) -> bool:
     for line in data.decode(errors="replace").splitlines():
         if line.strip():
             try:
-                _act(emulation, dataclasses.replace(fault_injection.parse_fault(line), after=0.0))
+                _act(emulation, dataclasses.replace(robot_emulator.parse_fault(line), after=0.0))
             except ValueError as error:
                 _print(str(error))
     return bool(data)

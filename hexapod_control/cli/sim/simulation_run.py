@@ -20,9 +20,8 @@ from hexapod_control.bringup.process_supervisor import NodeExitError, StopSignal
 from hexapod_control.clients.bounded_wait import POSTURE_S, BoundedWait, EndRequested, RobotError, drive_limit
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.keyboard_pilot import HELP, KeyboardPilot
-from hexapod_control.clients.robot_client import SimulationClient
+from hexapod_control.clients.robot_client import SimulationClient, TrajectoryLog
 from hexapod_control.clients.terminal import Terminal, TerminalClosed
-from hexapod_control.clients.trajectory_log import TrajectoryLog
 from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.gait.gait_table import Gait, GaitSelection

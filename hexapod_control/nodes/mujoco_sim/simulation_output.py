@@ -17,8 +17,7 @@ from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import COMMAND, EVENTS
 from hexapod_control.ros.row_messages import FootStates, JointLayout
 from hexapod_control.ros.static_frames import publish_mounting
-from hexapod_control.sim.imu_noise import ImuNoise
-from hexapod_control.sim.simulation import InertialReading, SimulationReading
+from hexapod_control.sim.simulation import ImuNoise, InertialReading, SimulationReading
 
 WORLD_FRAME = "world"
 NO_COVARIANCE = np.zeros((6, 6))  # of ground truth

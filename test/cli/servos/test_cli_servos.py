@@ -11,7 +11,7 @@ from support.real_time.programs import HEXAPOD, until
 
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load, resolve
-from hexapod_control.servos.emulated_robot import fault_injection
+from hexapod_control.servos.emulated_robot import robot_emulator
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.save_servo_section import save
 from hexapod_control.servos.settings.servo_section import servo_settings
@@ -22,7 +22,7 @@ def servos(emulation, *arguments, protocol="feetech_st"):
 
 
 def switch(emulation, text):
-    fault_injection.parse_fault(text).act(emulation)
+    robot_emulator.parse_fault(text).act(emulation)
 
 
 def test_a_scan_lists_servos_that_answer_and_those_that_are_missing(wire, capsys):

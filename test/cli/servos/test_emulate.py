@@ -12,7 +12,7 @@ from hexapod_control.cli.main import main
 from hexapod_control.servos.bus.bus_interface import PortGoneError, ServoFault, ServoQuantity
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.bus.transaction import ReplyTiming
-from hexapod_control.servos.emulated_robot import fault_injection
+from hexapod_control.servos.emulated_robot import robot_emulator
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 
 MAX_WAIT_S = 20.0
@@ -34,7 +34,7 @@ def bus(emulation):
 
 def switch(emulation, *texts):
     for text in texts:
-        fault_injection.parse_fault(text).act(emulation)
+        robot_emulator.parse_fault(text).act(emulation)
 
 
 @pytest.mark.parametrize("text", ["glue", "split", "echo", "noise=FF00FF", "slow=2", "double=1"])
@@ -60,7 +60,7 @@ def test_servos_disappear_come_back_and_report_their_faults(emulation, bus):
     answers = bus.read(IDS, ServoQuantity.POSITION | ServoQuantity.TEMPERATURE | ServoQuantity.FAULT)
     assert set(IDS) - set(answers) == {5}
     assert ServoFault.OVERLOAD in answers[7].fault and ServoFault.HEAT in answers[8].fault
-    assert answers[8].temperature == fault_injection.HOT_TEMPERATURE
+    assert answers[8].temperature == robot_emulator.HOT_TEMPERATURE
     switch(emulation, "power=5")
     assert not bus.read(IDS, ServoQuantity.POSITION)
     switch(emulation, "well")
@@ -80,12 +80,12 @@ def test_the_port_comes_back_under_the_same_name_after_the_cable_was_pulled(emul
     again.close()
 
 
-@pytest.mark.parametrize("name", fault_injection.KINDS)
+@pytest.mark.parametrize("name", robot_emulator.KINDS)
 def test_every_fault_of_the_table_can_be_injected(name, wire):
     values = {"SHARE": "0.5", "HEX": "FF", "MS": "3", "ID": "4", "VOLTS": "7.4", "ADDRESS": "0x40", "": ""}
     values["JOINT,DEG"] = "lf coxa,10"
-    value = values[fault_injection.KINDS[name].value]
-    order = fault_injection.parse_fault(f"{name}={value}@1.5" if value else f"{name}@1.5")
+    value = values[robot_emulator.KINDS[name].value]
+    order = robot_emulator.parse_fault(f"{name}={value}@1.5" if value else f"{name}@1.5")
     assert (order.name, order.after) == (name, 1.5)
     order.act(wire("feetech_st" if name == "new" else "pca9685"))
 
@@ -93,13 +93,13 @@ def test_every_fault_of_the_table_can_be_injected(name, wire):
 @pytest.mark.parametrize("text", ["nack=0x40", "stuck"])
 def test_a_fault_of_an_i2c_bus_is_refused_on_another_one(emulation, text):
     with pytest.raises(ValueError, match="use protocol pca9685"):
-        fault_injection.parse_fault(text).act(emulation)
+        robot_emulator.parse_fault(text).act(emulation)
 
 
 @pytest.mark.parametrize("text", ["drip=1", "drop", "echo=1", "drop=1@soon", "drop=1@-2"])
 def test_an_invalid_fault_is_refused(text):
     with pytest.raises(ValueError, match=r"drip|needs|takes|seconds"):
-        fault_injection.parse_fault(text)
+        robot_emulator.parse_fault(text)
 
 
 @pytest.mark.parametrize(

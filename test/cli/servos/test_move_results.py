@@ -12,7 +12,7 @@ from support.real_time.programs import HEXAPOD, until
 from hexapod_control.cli.main import main
 from hexapod_control.cli.servos.servos import TelemetryScreen
 from hexapod_control.servos.bus.bus_interface import ServoQuantity
-from hexapod_control.servos.emulated_robot import fault_injection
+from hexapod_control.servos.emulated_robot import robot_emulator
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import WIRED
 
@@ -25,7 +25,7 @@ def servos(emulation, protocol, *words):
 
 
 def overload(emulation):
-    fault_injection.parse_fault(f"overload={emulation.ids[0]}").act(emulation)
+    robot_emulator.parse_fault(f"overload={emulation.ids[0]}").act(emulation)
 
 
 def block(emulation):
@@ -76,7 +76,7 @@ def test_a_move_that_has_not_happened_ends_with_code_one_and_what_to_do(protocol
 def test_torque_that_is_not_off_is_reported_and_so_are_servos_that_do_not_answer(protocol, wire, capsys):
     emulation = wire(protocol)
     if protocol == "feetech_st":
-        fault_injection.parse_fault("unplug=2").act(emulation)
+        robot_emulator.parse_fault("unplug=2").act(emulation)
         assert servos(emulation, protocol, "off") == 1
         assert "left_front_femur (id 2) does not answer, so that its torque is unknown" in capsys.readouterr().err
     emulation.world.torque(0, True)

@@ -14,7 +14,7 @@ from support.real_time.programs import MAX_WAIT_S, processes
 
 from hexapod_control.cli.main import main
 from hexapod_control.cli.sim import simulation_run
-from hexapod_control.clients.trajectory_log import TrajectoryLog, TrajectorySample
+from hexapod_control.clients.robot_client import TrajectoryLog, TrajectorySample
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
 from hexapod_control.core.workspace.capabilities import Capabilities

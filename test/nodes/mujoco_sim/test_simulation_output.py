@@ -18,9 +18,8 @@ from hexapod_control.nodes.mujoco_sim.simulation_output import SimulationOutput
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.row_messages import FootLayout, JointLayout, xyz
-from hexapod_control.sim.imu_noise import ImuNoise
 from hexapod_control.sim.mujoco_model import front_camera_pose
-from hexapod_control.sim.simulation import InertialReading, SimulationReading
+from hexapod_control.sim.simulation import ImuNoise, InertialReading, SimulationReading
 from hexapod_control.sim.world_settings import LidarSettings
 
 STAMP = messages.time(7_500_000_000)

@@ -7,7 +7,7 @@ from support.paths import ROOT
 
 from hexapod_control.cli.main import parser
 from hexapod_control.servos.commissioning.stages import STAGES
-from hexapod_control.servos.emulated_robot.fault_injection import parse_fault
+from hexapod_control.servos.emulated_robot.robot_emulator import parse_fault
 
 PAGE = (ROOT / "docs" / "first-robot.md").read_text(encoding="utf-8")
 

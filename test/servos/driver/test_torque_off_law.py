@@ -10,7 +10,7 @@ import pytest
 from support.kits.recorded_servos import SMART
 from support.suite.soak import some
 
-from hexapod_control.servos.emulated_robot.fault_injection import KINDS, Emulation, parse_fault
+from hexapod_control.servos.emulated_robot.robot_emulator import KINDS, Emulation, parse_fault
 from hexapod_control.servos.emulator.device_registry import DEVICES, emulated_device
 from hexapod_control.servos.emulator.emulated_line import WireFaults
 from hexapod_control.servos.emulator.servo_world import VOLTS, LagWorld

@@ -9,7 +9,7 @@ import pytest
 from support.kits.memory_wire import Kit
 
 from hexapod_control.servos.bus.bus_interface import RawScale, ServoFault
-from hexapod_control.servos.emulated_robot.fault_injection import HOT_TEMPERATURE, KINDS, Emulation, parse_fault
+from hexapod_control.servos.emulated_robot.robot_emulator import HOT_TEMPERATURE, KINDS, Emulation, parse_fault
 from hexapod_control.servos.emulator.devices.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.emulated_line import WireFaults
 from hexapod_control.servos.emulator.servo_world import LagWorld

@@ -10,7 +10,7 @@ from support.phantomx import robot
 from hexapod_control.servos.bus.bus_interface import PortGoneError
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
-from hexapod_control.servos.emulated_robot.fault_injection import FACTORY_ID, Emulation, parse_fault
+from hexapod_control.servos.emulated_robot.robot_emulator import FACTORY_ID, Emulation, parse_fault
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.emulated_line import WireFaults
 from hexapod_control.servos.emulator.servo_world import LagWorld
