@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     found += [Remark(Seriousness.NOTE, "value", text) for text in unused]
     print(f"{file.path}: {verdict}", *([] if args.json else found), sep="\n", file=_stream(args), flush=True)
     if not args.values:
-        from hexapod_control.evaluation.robot_check.checks import remarks
+        from hexapod_control.evaluation.robot_check.checks import remarks, verdict
 
         saved_capabilities.enable()
         subject = Subject(file, args.payload, args.battery)
@@ -59,9 +59,9 @@ def run(args: argparse.Namespace) -> int:
             others = remarks(subject, lambda name: print(f"check: {name}", file=sys.stderr))
         except ValueError as error:
             raise InputError(f"{file.path}: {error}") from None
-        if not args.json:
-            print(*others, sep="\n")
         found += others
+        if not args.json:
+            print(verdict(subject, found), *others, sep="\n")
         if args.report:
             _write_report(args.report, subject, found)
     if args.json:

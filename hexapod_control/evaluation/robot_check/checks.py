@@ -327,3 +327,15 @@ def remarks(subject: Subject, progress: Callable[[str], None]) -> list[Remark]:
         progress(name)
         found += check(subject)
     return sorted(found, key=lambda remark: -remark.seriousness)
+
+
+def verdict(subject: Subject, found: Sequence[Remark]) -> str:
+    """Whether the robot walks, how fast, how long on a battery, and how much to change, in one line."""
+    gait = subject.capabilities.selection().fastest.name
+    speed = subject.top_speed(gait, "forward")
+    (minutes,) = (str(remark.figures["walking_min"]) for remark in found if remark.topic == "power")
+    count = sum(remark.seriousness >= Seriousness.PROBLEM for remark in found)
+    walks = "It will not walk well" if count else "It walks"
+    change = f"{count} to change, marked `wrong` or `problem`" if count else "nothing has to be changed"
+    range_text = f"up to {speed:.2g} m/s in {gait}, about {float(minutes):.0f} min on {subject.battery:g} Wh"
+    return f"{walks}: {range_text}; {change}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import io
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import matplotlib
 
@@ -19,6 +19,7 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.names import JOINTS
+from hexapod_control.evaluation.robot_check.checks import verdict
 from hexapod_control.evaluation.robot_check.steady_walk import TICK_S
 from hexapod_control.evaluation.robot_check.subject import Remark, Subject
 
@@ -103,7 +104,7 @@ def cycle(subject: Subject) -> Figure:
 PLOTS: Mapping[str, Callable[[Subject], Figure]] = {"views": views, "gait": gait, "speed": speed, "cycle": cycle}
 
 
-def page(subject: Subject, remarks: Iterable[Remark]) -> str:
+def page(subject: Subject, remarks: Sequence[Remark]) -> str:
     """The page."""
     title = f"hexapod check {html.escape(subject.robot.name)}"
     lines = [
@@ -113,7 +114,8 @@ def page(subject: Subject, remarks: Iterable[Remark]) -> str:
     ]
     plots = "\n".join(_svg(draw(subject)) for draw in PLOTS.values())
     head = f"<meta charset=utf-8><title>{title}</title><style>{STYLE}</style>"
-    return f"<!doctype html><html lang=en>{head}<h1>{title}</h1><table>{''.join(lines)}</table>\n{plots}</html>\n"
+    table = f"<p>{html.escape(verdict(subject, remarks))}</p><table>{''.join(lines)}</table>"
+    return f"<!doctype html><html lang=en>{head}<h1>{title}</h1>{table}\n{plots}</html>\n"
 
 
 def _svg(figure: Figure) -> str:

@@ -38,7 +38,10 @@ def test_a_sound_robot_passes_with_its_figures_and_the_report_is_one_page_with_a
     remarks = json.loads(printed.out)["remarks"]
     (walking,) = (remark["figures"] for remark in remarks if remark["topic"] == "walking")
     assert walking["gait"] == "tripod" and set(walking["rms_nm"]) == {"coxa", "femur", "tibia"}
+    (battery,) = (remark["figures"]["walking_min"] for remark in remarks if remark["topic"] == "power")
     page = path.read_text()
+    verdict = f"It walks: up to 0.25 m/s in tripod, about {battery:.0f} min on 24 Wh; nothing has to be changed."
+    assert page.index(verdict) < page.index("<table>")
     assert all(html.escape(remark["text"]) in page for remark in remarks)
     assert page.count("<svg") == 4
     assert not re.search(r"(?:src|href)=['\"]?http|<link|<script", page.replace("xlink:href", "xlink"))
@@ -46,8 +49,9 @@ def test_a_sound_robot_passes_with_its_figures_and_the_report_is_one_page_with_a
 
 def test_a_payload_that_no_servo_carries_is_a_problem(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "quadruped", "--payload", "3"]) == 1
-    head, worst, *_ = capsys.readouterr().out.splitlines()
+    head, verdict, worst, *_ = capsys.readouterr().out.splitlines()
     assert head.endswith("all values are plausible")
+    assert re.fullmatch(r"It will not walk well: .* m/s in .* min on 24 Wh; [1-9] to change, .*", verdict)
     assert worst.startswith("problem  ") and "Change: servos of " in worst
 
 
