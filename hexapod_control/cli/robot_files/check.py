@@ -47,9 +47,9 @@ def run(args: argparse.Namespace) -> int:
         for error in implausible(file)
     ]
     count = f"{len(found)} implausible value{'s' * (len(found) > 1)}"
-    verdict = count if found else "all values are plausible"
+    values = count if found else "all values are plausible"
     found += [Remark(Seriousness.NOTE, "value", text) for text in unused]
-    print(f"{file.path}: {verdict}", *([] if args.json else found), sep="\n", file=_stream(args), flush=True)
+    print(f"{file.path}: {values}", *([] if args.json else found), sep="\n", file=_stream(args), flush=True)
     if not args.values:
         from hexapod_control.evaluation.robot_check.checks import remarks, verdict
 
