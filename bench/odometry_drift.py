@@ -28,8 +28,8 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Pose, Twist, wrap
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.sensing.foot_force_estimator import MIN_LOAD_SHARE
 from hexapod_control.core.sensing.odometry import Odometry
-from hexapod_control.core.sensing.support_forces import MIN_LOAD_SHARE
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.evaluation.lockstep import CONTROL_PERIOD_S, Lockstep, planar_pose, standing_lockstep
 from hexapod_control.sim.simulation import ImuNoise, Simulation

@@ -27,6 +27,7 @@ from hexapod_control.core.motions.motion_rehearsal import MotionRehearsal
 from hexapod_control.core.motions.motion_steps import Choreography, MotionError, SitStep, StandStep
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.mishap_watch import MAX_STANDING_TILT_RAD
 from hexapod_control.evaluation.lockstep import CONTROL_PERIOD_S, Lockstep
@@ -74,7 +75,7 @@ class MotionFigures:
 
     rehearsed: float  # [s]
     time: float  # [s]
-    refusal: str  # why it ended early
+    refusal: Refusal | None  # why it ended early
     tilt: float  # [deg] maximum
     tilt_error: float  # [deg] maximum difference from the commanded attitude
     saturation: float  # share of the time at stall torque
@@ -211,7 +212,7 @@ HEAD = (
 def line(motion: Choreography, found: MotionFigures) -> str:
     """Returns one row of the table."""
     broken = found.broken(limits(motion))
-    verdict = "kept" if not broken else f"BROKEN: {', '.join(broken)} {found.refusal}"
+    verdict = "kept" if not broken else f"BROKEN: {', '.join(broken)} {found.refusal or ''}"
     touching = "".join(f"  {a}-{b}" for a, b in found.contacts)
     return (
         f"{motion.name:20s} {found.time:6.2f} {found.tilt:5.2f} {found.tilt_error:5.2f} {100.0 * found.saturation:5.2f}"

@@ -171,7 +171,7 @@ def _check_world(values: Mapping[str, Any]) -> None:
 
 
 def _check_gait(file: RobotFile, texts: Mapping[str, str]) -> None:
-    refusal = unknown_gait(texts["gait"], gait_names(file.robot)) if texts["gait"] else ""
+    refusal = unknown_gait(texts["gait"], gait_names(file.robot)) if texts["gait"] else None
     if refusal:
         raise GraphError(f"gait: {refusal}")
 

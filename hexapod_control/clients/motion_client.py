@@ -13,7 +13,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from hexapod_control.clients.bounded_wait import DISCOVERY_S, wait_until
-from hexapod_control.core.motions.motion_state import DONE, REHEARSE, MotionState
+from hexapod_control.core.motions.motion_topics import DONE, REHEARSE, MotionState
 from hexapod_control.ros.client_node import ClientNode
 from hexapod_control.ros.qos import COMMAND, LATCHED_HISTORY
 

@@ -21,7 +21,6 @@ from hexapod_control.config.errors import MotionFileError
 from hexapod_control.config.schema import ChoiceRow, KeyRow, NumberRow, TextRow
 from hexapod_control.config.shipped_files import file_path, shipped_names
 from hexapod_control.core.motions import motion_steps
-from hexapod_control.core.motions.motion_request import MAX_TEXT_LENGTH, MotionRequest
 from hexapod_control.core.motions.motion_steps import (
     KINDS,
     LENGTH_UNITS,
@@ -34,6 +33,7 @@ from hexapod_control.core.motions.motion_steps import (
     TogetherStep,
     si,
 )
+from hexapod_control.core.motions.motion_topics import MAX_TEXT_LENGTH, MotionRequest
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.quantity import Quantity
 from hexapod_control.core.robot import Robot, Vector

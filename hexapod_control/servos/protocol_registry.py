@@ -10,8 +10,8 @@ from hexapod_control.servos.bus.bus_interface import Bus, RawScale, ServoQuantit
 from hexapod_control.servos.bus.registers import RegisterTable
 from hexapod_control.servos.bus.serial_port import Port, SerialPort
 from hexapod_control.servos.i2c import pwm_chip
+from hexapod_control.servos.i2c.i2c_bus import open_i2c
 from hexapod_control.servos.i2c.i2c_port import I2cPort
-from hexapod_control.servos.i2c.open_bus import open_i2c
 from hexapod_control.servos.protocol_options import (
     SWITCH,
     ChoiceOption,
@@ -21,8 +21,7 @@ from hexapod_control.servos.protocol_options import (
 )
 from hexapod_control.servos.protocols import (
     dynamixel1,
-    dynamixel2_bus,
-    dynamixel2_frames,
+    dynamixel2,
     feetech_sc,
     feetech_st,
     loopback,
@@ -115,12 +114,12 @@ _ROWS = (
         name="dynamixel2",
         searched=(57_600, 1_000_000, 115_200, 2_000_000, 3_000_000, 4_000_000, 9_600),
         likely=(1_000_000, 57_600, 115_200),
-        registers=dynamixel2_frames.TABLE,
+        registers=dynamixel2.TABLE,
         title="Dynamixel protocol 2 (X series)",
-        open=dynamixel2_bus.open_bus,
-        scale=dynamixel2_frames.SCALE,
-        baud=dynamixel2_frames.BAUD,
-        ids=range(dynamixel2_frames.LAST_ID + 1),
+        open=dynamixel2.open_bus,
+        scale=dynamixel2.SCALE,
+        baud=dynamixel2.BAUD,
+        ids=range(dynamixel2.LAST_ID + 1),
         can_read=EVERYTHING,
         options=("wait", "read", "force_model"),
         settings=(

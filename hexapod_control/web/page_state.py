@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.fits import attitude_over_feet
 from hexapod_control.core.kinematics.leg_kinematics import forward
-from hexapod_control.core.kinematics.plane_fit import attitude_over_feet
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import center_of_mass
 

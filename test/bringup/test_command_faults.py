@@ -50,7 +50,7 @@ def test_a_field_that_is_nan_while_walking_is_a_stop(bench):
     stream = walking(bench, node)
     for field in FIELDS:
         stream.command = twist  # zero: after a stop for another reason, the planner waits for it
-        bench.until(lambda: node.velocity.filter.twist.is_zero and not node.velocity.filter.blocked)
+        bench.until(lambda: node.velocity.filter.twist.is_zero and not node.velocity.filter.ignored)
         stream.command = lambda: twist(0.08)
         bench.until(lambda: node.output.last.twist.vx > 0.07)
         stream.command = lambda field=field: broken(field, math.nan)

@@ -13,7 +13,7 @@ from support.real_time.motion_bench import ALL, BREATH, Motions
 from support.real_time.ros_bench import Stream, reports, twist
 
 from hexapod_control.core.kinematics.leg_kinematics import forward
-from hexapod_control.core.steering.arc_steering import turn_radius
+from hexapod_control.core.kinematics.se2 import turn_radius
 from hexapod_control.ros.row_messages import FootLayout
 
 

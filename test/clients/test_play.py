@@ -13,7 +13,7 @@ from hexapod_control.cli.main import main
 from hexapod_control.clients import motion_client
 from hexapod_control.clients.motion_client import MotionProgress, ProgressBar
 from hexapod_control.config.motion_file import known_motions
-from hexapod_control.core.motions.motion_state import MotionState
+from hexapod_control.core.motions.motion_topics import MotionState
 from hexapod_control.core.planner.tick_plan import RobotState
 
 PLAY = [sys.executable, "-c", PROGRAM, "play"]

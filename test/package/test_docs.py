@@ -20,7 +20,7 @@ from hexapod_control.clients import keyboard_pilot as keyboard
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.sensing.joint_plausibility import SETTLING_TIME_S
 from hexapod_control.core.sensing.mishap_watch import LAG_S, MAX_ERROR_RAD
-from hexapod_control.core.walking.gait_change.auto_gait import FULL_SHARE, MORE_STABLE_SHARE
+from hexapod_control.core.walking.gait_change import FULL_SHARE, MORE_STABLE_SHARE
 from hexapod_control.servos.bus.pulse_board import LATE_WINDOW_S
 from hexapod_control.servos.driver.boards import MIN_SILENCE_S
 from hexapod_control.servos.driver.bus_connection import MAX_BACK_OFF_S, MIN_BACK_OFF_S

@@ -165,7 +165,7 @@ class ScriptedDriver:
     def armed(self):
         self.driver.connect()
         self.clock.tick = 1e-3  # the driver waits for its own cycles
-        assert self.driver.arm() == ""
+        assert self.driver.arm() is None
         self.clock.tick = 1e-5
         return self
 

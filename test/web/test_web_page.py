@@ -17,7 +17,7 @@ from support.real_time.web.page_checks import PAUSE_S, STATE_RATE, draw_less
 from hexapod_control.bringup import node_graph
 from hexapod_control.bringup.process_supervisor import Supervisor
 from hexapod_control.bringup.shared_process import merged
-from hexapod_control.core.motions.motion_request import MotionRequest
+from hexapod_control.core.motions.motion_topics import MotionRequest
 from hexapod_control.ros import messages
 
 pytestmark = [pytest.mark.browser, pytest.mark.heavy, pytest.mark.physics]

@@ -196,7 +196,7 @@ def tick() -> None:
             (
                 ("limits of the twist", "core/walking/speed_control.py", "scale, then ramp"),
                 ("body pose", "core/walking/body/body_control.py", "goal, clamp, tilt"),
-                ("gait change", "core/walking/gait_change/gait_change_scheduler.py", "plan if one is due"),
+                ("gait change", "core/walking/gait_change.py", "plan if one is due"),
                 ("region guard", "core/walking/feet/stride_control.py", "slow before an edge"),
                 ("feet", "core/walking/feet/foot_motion.py", "stance, swing, drop"),
                 ("inverse kinematics", "core/kinematics/whole_body.py", "joints, or the failing leg"),

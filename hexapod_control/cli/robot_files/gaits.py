@@ -12,8 +12,7 @@ from hexapod_control.cli.bounded_options import add_robot, output_file
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.core.gait.gait_table import AUTO, Gait
-from hexapod_control.core.gait.leg_sides import leg_sides
+from hexapod_control.core.gait.gait_table import AUTO, Gait, leg_sides
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import least_support, neutral_center
 from hexapod_control.core.workspace.stride_stability import margin_at

@@ -11,9 +11,9 @@ from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError
 from hexapod_control.servos.i2c.foot_switches import SWITCH_CHIPS
+from hexapod_control.servos.i2c.i2c_bus import open_i2c
 from hexapod_control.servos.i2c.i2c_port import I2cPort, TransferError, listed, scan
 from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS, check_imu
-from hexapod_control.servos.i2c.open_bus import open_i2c
 from hexapod_control.servos.i2c.pwm_chip import ALL_CALL, FIRST_ADDRESS
 from hexapod_control.servos.i2c.supply_sensor import SUPPLY_CHIPS, check_supply
 from hexapod_control.servos.protocol_registry import PROTOCOLS

@@ -8,9 +8,9 @@ from hexapod_control.cli.bounded_options import InputError
 from hexapod_control.cli.servos import bus_access
 from hexapod_control.config.errors import FAILED
 from hexapod_control.config.section_writer import own_file
+from hexapod_control.servos import preflight
 from hexapod_control.servos.bus.bus_interface import Bus
-from hexapod_control.servos.preflight import register_repair
-from hexapod_control.servos.preflight.preflight import PreflightReport, inspect
+from hexapod_control.servos.preflight import PreflightReport, inspect
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
@@ -33,9 +33,9 @@ def run(bus: Bus, settings: ServoSettings, robot: str, *, confirmed: bool, limit
     bus_access.check_models(bus, there)
     joints = tuple(joint for joint in settings.joints if joint.id in there)
     report = inspect(bus, joints, advice=limits)
-    wrong = register_repair.repairable(report)
+    wrong = preflight.repairable(report)
     for problem in wrong:
-        print(f"{register_repair.describe(problem)}  ({problem.problem})")
+        print(f"{preflight.describe(problem)}  ({problem.problem})")
     left = _others(settings, joints, report)
     if not wrong:
         print(left or f"the registers of {len(joints)} servos fit the robot")
@@ -45,10 +45,10 @@ def run(bus: Bus, settings: ServoSettings, robot: str, *, confirmed: bool, limit
         print("nothing was written")
         return FAILED
     try:
-        backup = register_repair.save_backup(path, settings.protocol, wrong)
+        backup = preflight.save_backup(path, settings.protocol, wrong)
     except OSError as error:
         raise InputError(f"the backup cannot be written beside {path}, so nothing was changed: {error}") from None
-    failed = register_repair.restore(bus, wrong)
+    failed = preflight.restore(bus, wrong)
     for problem in failed:
         name = problem.check.register.name
         print(f"{problem.joint.joint} (id {problem.joint.id}): {name} did not take {problem.wanted}: try again")

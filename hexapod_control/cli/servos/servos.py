@@ -18,9 +18,9 @@ from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.servo_table import KG_CM, RPM, CatalogServo, servo_table
-from hexapod_control.config.sentence import Refusal
 from hexapod_control.core.names import JOINTS, joint_name
 from hexapod_control.core.quantity import Quantity, QuantityError
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.servos.bus.bus_interface import Bus, ServoFault, ServoQuantity, ServoReading
 from hexapod_control.servos.calibration.dialog import Abandoned, agreed, yes_or_no
 from hexapod_control.servos.calibration.joint_moves import is_far, move_question

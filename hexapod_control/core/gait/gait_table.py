@@ -9,15 +9,52 @@ stands for the rest. Swing time is the setting that all gaits share; the cycle t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 from typing import NamedTuple
 
-from hexapod_control.core.gait.leg_sides import leg_sides
 from hexapod_control.core.names import quoted
-from hexapod_control.core.robot import Point, Robot
+from hexapod_control.core.refusal import Refusal
+from hexapod_control.core.robot import Leg, Point, Robot
+
+CENTERLINE = 0.001  # [m] half the width of the strip that is neither left nor right
+SAME_ANGLE = 1e-6  # [rad] more than the rounding error of the angle of a leg straight ahead
+
+
+def leg_sides(legs: Sequence[Leg]) -> tuple[list[int], list[int]]:
+    """Rows of the left and of the right legs, front to rear on each side.
+
+    Legs in two rows, at most one more on one side, are ordered along x. Any others, for instance a leg straight ahead
+    with the rest around the body, are ordered by angle: the first half from the front over the left is the left side.
+    """
+    across = list(enumerate(map(_across, legs)))
+    sides = [row for row, y in across if y > CENTERLINE], [row for row, y in across if y < -CENTERLINE]
+    if sum(map(len, sides)) == len(legs) and abs(len(sides[0]) - len(sides[1])) <= 1:
+        left, right = (sorted(side, key=lambda row: _along(legs[row])) for side in sides)
+        return left, right
+    center = [math.fsum(leg.hip[axis] for leg in legs) / len(legs) for axis in (0, 1)]
+
+    def angle(row: int) -> float:
+        x, y, _ = legs[row].hip
+        return (math.atan2(y - center[1], x - center[0]) + SAME_ANGLE) % math.tau
+
+    around = sorted(range(len(legs)), key=angle)
+    half = (len(legs) + 1) // 2
+    return around[:half], around[: half - 1 : -1]
+
+
+def _across(leg: Leg) -> float:
+    """Lateral position [m] of the hip, + left; of the foothold if the hip is on the centerline."""
+    return leg.hip[1] if abs(leg.hip[1]) > CENTERLINE else leg.foothold[1]
+
+
+def _along(leg: Leg) -> tuple[float, float]:
+    """Sort key from front to rear: x of the hip, then of the foothold."""
+    return -round(leg.hip[0], 6), -leg.foothold[0]
+
 
 MIN_LEGS = 4  # three stand while one swings
 CRAWL_PARTS = 8  # swing times in the cycle of a gait with sway: two swings and a shift of the body, for each side
@@ -112,10 +149,12 @@ def derived_gaits(robot: Robot) -> MappingProxyType[str, Gait]:
     return MappingProxyType(found)
 
 
-def unknown_gait(name: str, known: Iterable[str]) -> str:
-    """Returns the refusal of a gait that is not among the known ones; empty if it is."""
+def unknown_gait(name: str, known: Iterable[str]) -> Refusal | None:
+    """Refuses a gait that is not among the known ones."""
     names = tuple(known)
-    return "" if name in names else f"unknown gait {quoted(name)}; known: {', '.join(names)}"
+    if name in names:
+        return None
+    return Refusal("unknown_gait", "unknown gait {gait}; known: {known}", gait=quoted(name), known=", ".join(names))
 
 
 def own_gaits(robot: Robot) -> dict[str, Gait]:

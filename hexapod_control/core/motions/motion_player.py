@@ -12,11 +12,12 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.motions.motion_state import CANCELLED, DONE, REFUSED
 from hexapod_control.core.motions.motion_steps import NAMES, Choreography, MotionStep, SitStep, StandStep
-from hexapod_control.core.motions.step_execution import StepContext, StepExecution, execute_step, step_place
+from hexapod_control.core.motions.motion_topics import CANCELLED, DONE, REFUSED
+from hexapod_control.core.motions.step_execution import StepContext, StepEnd, StepExecution, execute_step, step_place
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import TickPlan
+from hexapod_control.core.refusal import Refusal
 
 
 class PlayerState(Enum):
@@ -41,7 +42,7 @@ class MotionOutcome(NamedTuple):
     name: str
     end: MotionEnd
     progress: float  # share (0 to 1) that was done of the pass in which it ended
-    reason: str = ""  # why it was refused
+    reason: Refusal | None = None  # why it was refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class MotionPlayer:
         """Starts without a motion."""
         self.planner = planner
         self.state = PlayerState.NONE
-        self.refusal = ""  # why the last motion ended early
+        self.refusal: Refusal | None = None  # why the last motion ended early
         self._context = StepContext(planner)
         self._now: RehearsedMotion | None = None
         self._next: RehearsedMotion | None = None
@@ -124,10 +125,10 @@ class MotionPlayer:
         if self._now is not None:
             self.state = PlayerState.STOPPING
 
-    def cancel(self, refusal: str = "") -> None:
+    def cancel(self, refusal: Refusal | None = None) -> None:
         """Ends the running motion now: the robot comes to rest smoothly, feet in the air are set down.
 
-        `refusal` says why the motion cannot continue; empty if it was cancelled.
+        `refusal` says why the motion cannot continue; None if it was cancelled.
         """
         if self._now is None:
             return
@@ -167,7 +168,7 @@ class MotionPlayer:
         """Starts a motion, and stores the settings to restore."""
         self._now = motion
         self.state = PlayerState.RUNNING
-        self.refusal = ""
+        self.refusal = None
         self._restored = self.planner.view.settings
         self._passes = 0
         self._total = 0.0
@@ -192,8 +193,8 @@ class MotionPlayer:
                     self._end_pass(self._now.motion)
                     continue
                 self._execution = execute_step(self._context, self._remaining.pop(0))
-            refusal = next(self._execution, None)
-            if refusal is None:
+            refusal = next(self._execution, StepEnd.DONE)
+            if refusal is StepEnd.DONE:
                 self._execution = None
                 if self._takes_start_posture:  # the pass itself begins here
                     self._takes_start_posture = False

@@ -19,6 +19,7 @@ from hexapod_control.core.motions.motion_player import MotionPlayer, RehearsedMo
 from hexapod_control.core.motions.motion_steps import MAX_DURATION_S, Choreography, MotionError
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Robot
 
 MIN_CLEARANCE_M = 0.012  # between neighbouring legs, below which they are the cause of a slowed move
@@ -74,7 +75,9 @@ def _rehearsal_ticks(robot: Robot, motion: Choreography) -> Iterator[float | Non
         time += TICK_S
         violation = player.refusal or _violation(robot, player, plan)
         if violation:
-            raise MotionError(f"{violation} ({before:.2f} s after the start)")
+            raise MotionError(
+                Refusal("violation", "{violation} ({time:.2f} s after the start)", violation=violation, time=before)
+            )
         if time > MAX_DURATION_S:
             raise MotionError(
                 f"{player.place}a pass of {motion.name} takes longer than {MAX_DURATION_S:g} s, or never ends"
@@ -93,38 +96,41 @@ def _planner_in_posture(robot: Robot, start: str) -> Planner:
     return planner
 
 
-def _violation(robot: Robot, player: MotionPlayer, plan: TickPlan) -> str:
-    """Returns the violation of a limit in a tick; empty if there is none."""
-    place, planner = player.place, player.planner
+def _violation(robot: Robot, player: MotionPlayer, plan: TickPlan) -> Refusal | None:
+    """Returns the violation of a limit in a tick."""
+    place = player.place
+    planner = player.planner
     if plan.unreached is not None:
         leg, reason, excess = plan.unreached
-        return f"{place}the foot of {leg} is {reason.describe(excess)}"
+        where = reason.describe(excess)
+        return Refusal("foot_out_of_reach", "{place}the foot of {leg} is {where}", place=place, leg=leg, where=where)
     if plan.blocked is not None and plan.blocked.legs is not None:
-        return f"{place}{_names(robot, plan.blocked.legs)} would touch"
+        return _touching(robot, place, plan.blocked.legs)
     if plan.margin <= 0.0:
-        return f"{place}the robot would tip: its center of mass is {-1000.0 * plan.margin:.0f} mm outside the feet"
-    return _whole_body_violation(robot, planner, place, plan) if planner.view.whole_body_move_active else ""
+        text = "{place}the robot would tip: its center of mass is {outside:.0f} mm outside the feet"
+        return Refusal("would_tip", text, place=place, outside=-1000.0 * plan.margin)
+    return _whole_body_violation(robot, planner, place, plan) if planner.view.whole_body_move_active else None
 
 
-def _whole_body_violation(robot: Robot, planner: Planner, place: str, plan: TickPlan) -> str:
+def _whole_body_violation(robot: Robot, planner: Planner, place: str, plan: TickPlan) -> Refusal | None:
     """Returns the violation of a whole-body move in a tick: it must keep its duration and stay at walkable heights."""
     if planner.view.slowed:
         near = planner.view.leg_clearance
         if near is not None and near.distance < MIN_CLEARANCE_M and near.legs is not None:
-            return f"{place}{_names(robot, near.legs)} would touch"
-        return f"{place}a joint would be too fast: give it more time"
+            return _touching(robot, place, near.legs)
+        return Refusal("too_fast", "{place}a joint would be too fast: give it more time", place=place)
     if plan.joint_angles is None or not any(plan.planted):
-        return ""
+        return None
     joints: list[LegJoints] = [(a, b, c) for a, b, c in plan.joint_angles.tolist()]
     height = robot.walk.height + detect_support(robot, joints, NEUTRAL).pose.z
     lowest, highest = planner.capabilities.stances.lowest, planner.capabilities.stances.highest
     if lowest - HEIGHT_TOLERANCE_M <= height <= highest + HEIGHT_TOLERANCE_M:
-        return ""
-    return (
-        f"{place}the body would be {height:.3f} m above the ground on its feet, where it cannot walk: "
-        f"{lowest:.3f} to {highest:.3f} m"
-    )
+        return None
+    text = "{place}the body would be {height:.3f} m above the ground on its feet, where it cannot walk: "
+    text += "{lowest:.3f} to {highest:.3f} m"
+    return Refusal("not_walkable", text, place=place, height=height, lowest=lowest, highest=highest)
 
 
-def _names(robot: Robot, legs: tuple[int, int]) -> str:
-    return " and ".join(robot.leg_names[leg] for leg in legs)
+def _touching(robot: Robot, place: str, legs: tuple[int, int]) -> Refusal:
+    names = " and ".join(robot.leg_names[leg] for leg in legs)
+    return Refusal("would_touch", "{place}{legs} would touch", place=place, legs=names)

@@ -22,16 +22,14 @@ from hexapod_control.core.motions.motion_rehearsal import MotionRehearsal
 from hexapod_control.core.motions.motion_steps import Choreography, MotionError
 from hexapod_control.core.planner.planner import LEG_LOST, Planner
 from hexapod_control.core.posture.walking_legs import WalkingLegs
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Robot, Vector
 
-CLOSED = "the node is shutting down"
+CLOSED = Refusal("closed", "the node is shutting down")
 
 
 class OperatorCommands:
-    """Handles the requests of operators for one player and its planner.
-
-    A method that returns a text returns the refusal of the request; it is empty if the request is accepted.
-    """
+    """Handles the requests of operators for one player and its planner."""
 
     def __init__(self, player: MotionPlayer) -> None:
         """Accepts requests until `close` is called."""
@@ -42,8 +40,8 @@ class OperatorCommands:
         self.awaited = ""  # name of a motion that is being read; empty: none
         self._outcomes: list[MotionOutcome] = []  # of rehearsals that failed or were cancelled
         self._closed = False
-        self._interrupted: Callable[[], str] | None = None  # the request that `resume` repeats
-        self.suspension = ""  # why only stops and sitting down are accepted; empty if all requests are
+        self._interrupted: Callable[[], Refusal | None] | None = None  # the request that `resume` repeats
+        self.suspension: Refusal | None = None  # why only stops and sitting down are accepted
 
     def close(self) -> None:
         """Ends a motion; from now on only stops are accepted."""
@@ -52,21 +50,22 @@ class OperatorCommands:
 
     # --- velocity ----------------------------------------------------------------------------------
 
-    def velocity(self, twist: Twist) -> str:
-        """Follows a twist. Returns why it is ignored; empty if it is followed, or ignored without a report."""
+    def velocity(self, twist: Twist) -> Refusal | None:
+        """Follows a twist. Returns why it is ignored, unless that is not worth a report."""
         view = self._planner.view
         playing = bool(self._player.name)
         if self._closed or self.suspension or (view.lying_down and not playing):
-            return ""
+            return None
         if not (playing or view.on_feet or view.waits_for_command) or (view.rising and not playing):
             silent = twist.is_zero or view.whole_body_move_active
             posture = "wait until it stands" if view.rising else "call the service stand first"
             remedy = view.why_unknown or view.held_reason or posture
-            return "" if silent else f"ignored while {self._planner.state.value}: {remedy}"
+            state = self._planner.state.value
+            return None if silent else Refusal("ignored", "ignored while {state}: {remedy}", state=state, remedy=remedy)
         if not twist.is_zero:
             self.end_motion()
         self._player.command(twist)
-        return ""
+        return None
 
     def velocity_timed_out(self) -> None:
         """Stops the walk after its velocity commands have timed out."""
@@ -79,11 +78,11 @@ class OperatorCommands:
 
     # --- posture, body, gait and feet --------------------------------------------------------------
 
-    def stand(self, *, after_fall: bool = False) -> str:
+    def stand(self, *, after_fall: bool = False) -> Refusal | None:
         """Stands up, or sets down the feet that are in the air; after a fall the legs fold first."""
         return self._end_motion_for_request() or (self._planner.recover() if after_fall else self._planner.stand())
 
-    def sit(self) -> str:
+    def sit(self) -> Refusal | None:
         """Sits down."""
         if self._closed:
             return CLOSED
@@ -91,31 +90,31 @@ class OperatorCommands:
         self.end_motion()
         return self._planner.view.why_unknown or self._planner.sit()
 
-    def request_pose(self, pose: BodyPose) -> str:
+    def request_pose(self, pose: BodyPose) -> Refusal | None:
         """Moves to a body pose; clamping is reported like a refusal."""
         return self._end_motion_for_request() or self._planner.request_pose(pose)
 
-    def change_gait(self, name: str) -> str:
+    def change_gait(self, name: str) -> Refusal | None:
         """Changes to another gait."""
         return self._end_motion_for_request() or self._planner.change_gait(name)
 
-    def guide_feet(self, ball_centers: Mapping[str, Vector]) -> str:
+    def guide_feet(self, ball_centers: Mapping[str, Vector]) -> Refusal | None:
         """Moves feet to points [m, base_link] by leg, all of them or none; if empty, guided feet are set down."""
         refusal = self._end_motion_for_request()
         if refusal:
             return refusal
         if not ball_centers:
             self._planner.release_feet()
-            return ""
+            return None
         return _guide(self._planner.copy(), ball_centers) or _guide(self._planner, ball_centers)
 
-    def change_leg(self, leg: str, *, lost: bool, remaining: WalkingLegs | None = None) -> str:
+    def change_leg(self, leg: str, *, lost: bool, remaining: WalkingLegs | None = None) -> Refusal | None:
         """Folds a leg and continues on the others, or unfolds a lost leg; `remaining` as in `Planner.change_leg`."""
         return self._end_motion_for_request() or self._planner.change_leg(leg, lost=lost, remaining=remaining)
 
     # --- stops, always accepted --------------------------------------------------------------------
 
-    def stop(self) -> None:
+    def halt(self) -> None:
         """Brings the robot to rest smoothly; feet in the air are set down."""
         self._interrupted = None
         self.end_motion()
@@ -127,7 +126,7 @@ class OperatorCommands:
         request = self._interrupted
         if view.lying_down or view.rising:
             request = self._planner.sit if view.lying_down else self.stand  # it sits down also after `close`
-        self.stop()
+        self.halt()
         self._interrupted = request
 
     def resume(self) -> None:
@@ -168,11 +167,11 @@ class OperatorCommands:
         self._rehearsal = None
         self.awaited = name
 
-    def playing_refusal(self) -> str:
-        """Returns why no motion can be played now; empty if one can."""
+    def playing_refusal(self) -> Refusal | None:
+        """Returns why no motion can be played now."""
         if self._closed:
             return CLOSED
-        return self.suspension or self._planner.view.why_unknown or (LEG_LOST if self._planner.view.lost_legs else "")
+        return self.suspension or self._planner.view.why_unknown or (LEG_LOST if self._planner.view.lost_legs else None)
 
     def play(self, motion: RehearsedMotion) -> None:
         """Plays a motion that has been rehearsed already."""
@@ -192,7 +191,7 @@ class OperatorCommands:
         try:
             rehearsed = self._rehearsal.advance(1)
         except MotionError as error:
-            self._outcomes.append(MotionOutcome(self.rehearsing, MotionEnd.REFUSED, 0.0, str(error)))
+            self._outcomes.append(MotionOutcome(self.rehearsing, MotionEnd.REFUSED, 0.0, Refusal.of(error)))
             self._rehearsal = None
             return None
         if rehearsed is not None:
@@ -211,8 +210,8 @@ class OperatorCommands:
         self._outcomes = []
         return outcomes
 
-    def _end_motion_for_request(self) -> str:
-        """Ends a motion for another request. Returns the refusal of that request; empty if it can be handled."""
+    def _end_motion_for_request(self) -> Refusal | None:
+        """Ends a motion for another request. Returns the refusal of that request."""
         if self._closed or self.suspension:
             return CLOSED if self._closed else self.suspension
         self._interrupted = None
@@ -220,6 +219,6 @@ class OperatorCommands:
         return self._planner.view.why_unknown
 
 
-def _guide(planner: Planner, ball_centers: Mapping[str, Vector]) -> str:
-    """Guides feet to points [m, base_link]. Returns the first refusal; empty if there is none."""
-    return next(filter(None, (planner.guide_foot(leg, center) for leg, center in ball_centers.items())), "")
+def _guide(planner: Planner, ball_centers: Mapping[str, Vector]) -> Refusal | None:
+    """Guides feet to points [m, base_link]. Returns the first refusal."""
+    return next(filter(None, (planner.guide_foot(leg, center) for leg, center in ball_centers.items())), None)

@@ -1,13 +1,13 @@
 """Executes the steps of a motion: one generator per kind of step, which commands the planner tick by tick.
 
-An execution begins when the step is due, yields once per tick, and ends when the step is done. A refusal is yielded as
-a text.
+An execution begins when the step is due, yields once per tick, and ends when the step is done.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -34,13 +34,21 @@ from hexapod_control.core.motions.motion_steps import (
     WalkStep,
 )
 from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.planner.states import not_on_feet
 from hexapod_control.core.planner.tick_plan import ON_FEET, RobotState, TickPlan
 from hexapod_control.core.posture.transport_pose import folded, raised
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Vector
 
 MAX_STEPS_PER_TICK = 8  # that may begin in a tick: a motion may have thousands of steps without duration
-StepExecution = Iterator[str]
-"""Yields once per tick: an empty text while the step runs, or why it cannot continue. Ends when the step is done."""
+StepExecution = Iterator[Refusal | None]
+"""Yields once per tick: None while the step runs, or why it cannot continue. Ends when the step is done."""
+
+
+class StepEnd(Enum):
+    """What `next` returns in place of a yielded value once a step is done."""
+
+    DONE = "done"
 
 
 class StepContext:
@@ -74,7 +82,7 @@ def coming_to_rest(context: StepContext) -> StepExecution:
     """Brings the robot to rest, with all feet on the ground or held in the air."""
     context.planner.command(ZERO)
     while not context.planner.view.at_rest:
-        yield ""
+        yield None
 
 
 def step_place(step: motion_steps.MotionStep | None) -> str:
@@ -119,13 +127,13 @@ def _posed(context: StepContext, goal: BodyPose, duration: float) -> StepExecuti
     """Moves to a body pose in `duration` [s]; 0: as fast as the limits allow."""
     view = context.planner.view
     if view.on_feet and not view.pose_reachable(goal):
-        yield f"out of reach of the legs: a body at ({_pose_text(goal)})"
+        yield Refusal("pose_out_of_reach", "out of reach of the legs: a body at ({pose})", pose=_pose_text(goal))
         return
     refusal = context.planner.request_pose(goal, duration)
     if refusal:
         yield refusal
     while not _reached(context, goal):
-        yield ""
+        yield None
 
 
 def _reached(context: StepContext, goal: BodyPose) -> bool:
@@ -141,13 +149,14 @@ def _swayed(context: StepContext, cosine: BodyPose, sine: BodyPose, period: floa
     planner = context.planner
     view = planner.view
     if not view.on_feet:
-        yield f"ignored while {planner.state.value}: stand up first"
+        yield not_on_feet(planner.state)
         return
     middle = view.body_pose_goal
     for k in range(SWAY_CHECKS):
         around = _ellipse(middle, cosine, sine, k / SWAY_CHECKS, 1.0)
         if not view.pose_reachable(around):
-            yield f"the body cannot sway as far as ({_pose_text(around)})"
+            text = "the body cannot sway as far as ({pose})"
+            yield Refusal("sway_out_of_reach", text, pose=_pose_text(around))
             return
     time = 0.0
     total = rounds * period
@@ -158,7 +167,7 @@ def _swayed(context: StepContext, cosine: BodyPose, sine: BodyPose, period: floa
             return
         planner.track_pose(_ellipse(middle, cosine, sine, time / period, share))
         time += context.dt
-        yield ""
+        yield None
     yield from _posed(context, middle, 0.0)
 
 
@@ -179,11 +188,11 @@ def execute_stand(context: StepContext, step: MotionStep) -> StepExecution:
     if refusal:
         yield refusal
     while planner.state.value not in ON_FEET:
-        yield ""
+        yield None
     planner.command(ZERO)
     planner.return_to_neutral()
     while not planner.view.in_neutral_stance:
-        yield ""
+        yield None
 
 
 def execute_sit(context: StepContext, step: MotionStep) -> StepExecution:
@@ -192,7 +201,7 @@ def execute_sit(context: StepContext, step: MotionStep) -> StepExecution:
     if refusal:
         yield refusal
     while context.planner.state is not RobotState.SITTING:
-        yield ""
+        yield None
 
 
 def execute_pack(context: StepContext, step: PackStep) -> StepExecution:
@@ -226,7 +235,7 @@ def execute_leg(context: StepContext, step: LegStep) -> StepExecution:
     if refusal:
         yield refusal
     while not planner.view.guided_foot_arrived(step.name):
-        yield ""
+        yield None
 
 
 def execute_feet(context: StepContext, step: FeetStep) -> StepExecution:
@@ -239,7 +248,8 @@ def execute_feet(context: StepContext, step: FeetStep) -> StepExecution:
     solution = inverse(robot, goal, neutral)
     for leg, reason, excess in zip(robot.leg_names, solution.reasons, solution.excess, strict=True):
         if reason is not None:
-            yield f"the foot of {leg} would be {reason.describe(excess)}"
+            where = reason.describe(excess)
+            yield Refusal("foot_out_of_reach", "the foot of {leg} would be {where}", leg=leg, where=where)
             return
     yield from _moved(context, lambda: planner.move_feet(goal, step.duration))
 
@@ -247,7 +257,7 @@ def execute_feet(context: StepContext, step: FeetStep) -> StepExecution:
 def execute_joints(context: StepContext, step: JointsStep) -> StepExecution:
     """Moves all joints to angles; legs that are not named keep theirs."""
 
-    def begin() -> str:
+    def begin() -> Refusal | None:
         now = context.planner.view.joint_angles
         assert now is not None  # refused before the robot rests
         return context.planner.move_joints(_by_leg(context, step.angles, now), step.duration)
@@ -265,15 +275,15 @@ def _by_leg(context: StepContext, named: Mapping[str, Vector], others: Array) ->
     return read_only(values)
 
 
-def _moved(context: StepContext, begin: Callable[[], str]) -> StepExecution:
-    """Comes to rest, then executes the whole-body move that `begin` requests; `begin` returns its refusal, or empty."""
+def _moved(context: StepContext, begin: Callable[[], Refusal | None]) -> StepExecution:
+    """Comes to rest, then executes the whole-body move that `begin` requests; `begin` returns its refusal."""
     yield from coming_to_rest(context)
     refusal = begin()
     if refusal:
         yield refusal
         return
     while context.planner.view.whole_body_move_active:
-        yield ""
+        yield None
 
 
 STEP_ON_THE_SPOT = Twist(1e-6, 0.0, 0.0)  # a negligible motion, but not a zero command
@@ -305,7 +315,7 @@ def execute_gait(context: StepContext, step: GaitStep) -> StepExecution:
     if refusal:
         yield refusal
     while step.name not in (context.planner.view.active_gait, AUTO) and context.planner.view.on_feet:
-        yield ""
+        yield None
 
 
 def _driven(context: StepContext, twist: Twist, ends: tuple[float, float, float]) -> StepExecution:
@@ -324,21 +334,28 @@ def _driven(context: StepContext, twist: Twist, ends: tuple[float, float, float]
             break
         context.planner.command(twist)
         time += context.dt
-        yield ""
+        yield None
     context.planner.command(ZERO)
+
+
+class StepRefusal(Refusal):
+    """A refusal that begins with file and line of its step."""
 
 
 def execute_step(context: StepContext, step: motion_steps.MotionStep) -> StepExecution:
     """Executes a step; every reason that it yields begins with file and line of the step."""
     while not context.may_begin():
-        yield ""
+        yield None
     running = _EXECUTIONS[type(step)](context, step)
     while True:
         context.step = step  # a nested step sets it to itself below
-        reason = next(running, None)
-        if reason is None:
+        refusal = next(running, StepEnd.DONE)
+        if refusal is StepEnd.DONE:
             return
-        yield reason if not reason or reason.startswith(step_place(context.step)) else f"{step_place(step)}{reason}"
+        # the place of the innermost step counts, whose execution is nested in that of its repetitions
+        if isinstance(refusal, Refusal) and not isinstance(refusal, StepRefusal):
+            refusal = StepRefusal(refusal.kind, "{place}{refusal}", place=step_place(step), refusal=refusal)
+        yield refusal
 
 
 def _execute_rotate(context: StepContext, step: motion_steps.RotateStep) -> StepExecution:
@@ -349,7 +366,7 @@ def _execute_wait(context: StepContext, step: motion_steps.WaitStep) -> StepExec
     time = 0.0
     while time < step.duration:
         time += context.dt
-        yield ""
+        yield None
 
 
 def _execute_repeat(context: StepContext, step: motion_steps.RepeatStep) -> StepExecution:
@@ -361,10 +378,10 @@ def _execute_repeat(context: StepContext, step: motion_steps.RepeatStep) -> Step
 def _execute_together(context: StepContext, step: motion_steps.TogetherStep) -> StepExecution:
     running = [execute_step(context, inner) for inner in step.steps]
     while running:
-        reasons = [(execution, next(execution, None)) for execution in running]
-        running = [execution for execution, reason in reasons if reason is not None]
+        yielded = [(execution, next(execution, StepEnd.DONE)) for execution in running]
+        running = [execution for execution, refusal in yielded if refusal is not StepEnd.DONE]
         if running:
-            yield next((reason for _, reason in reasons if reason), "")
+            yield next((refusal for _, refusal in yielded if isinstance(refusal, Refusal)), None)
 
 
 # Any: each function takes the kind of step in the same line.

@@ -18,31 +18,177 @@ from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.gait_table import unknown_gait
 from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
+from hexapod_control.core.kinematics.leg_clearance import LegClearance
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, clamp, forward
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.kinematics.se2 import twist as twist_of_arc
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
 from hexapod_control.core.names import quoted
 from hexapod_control.core.planner import requests
-from hexapod_control.core.planner.faults.leg_change import begin_leg_change
+from hexapod_control.core.planner.faults.leg_change import LegChange, LyingLegChange, begin_leg_change
 from hexapod_control.core.planner.faults.mishap_response import (
+    Frozen,
     leave_blocked,
+    present_mishap,
     recover,
     respond,
     rising_refusal,
     waiting_request,
 )
 from hexapod_control.core.planner.faults.unknown_state import Unknown
-from hexapod_control.core.planner.planner_view import PlannerView
-from hexapod_control.core.planner.states import PlannerContext, PlannerState
+from hexapod_control.core.planner.states import OnFeet, PlannerContext, PlannerState, PoseOrigin, Transition
 from hexapod_control.core.planner.tick_limiter import MIN_TICK_S
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.posture.walking_legs import WalkingLegs
-from hexapod_control.core.robot import Robot, Vector
+from hexapod_control.core.refusal import Refusal
+from hexapod_control.core.robot import Point, Robot, Vector
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass, foot_loads, static_margin
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.twist_limits import TwistLimits
+
+
+class PlannerView:
+    """The state of a planner between two ticks; get a new view (`planner.view`) after a request or a tick."""
+
+    def __init__(self, context: PlannerContext, state: PlannerState) -> None:
+        """Shows the present state of the planner."""
+        self._context = context
+        self._state = state
+        self.walk = state.walk  # None unless the robot stands or walks
+        self.selected_gait = (self.walk.gaits if self.walk else context.settings).selection.name  # a gait or `auto`
+        self.lost_legs = context.legs.names_of_lost
+        self.mishap = present_mishap(state, context)  # None without one
+        # A lifted robot that stands on its feet again walks on a velocity; else `held_reason` says why it does not.
+        self.waits_for_command = isinstance(state, Frozen) and state.waits_for_command(context)
+        held = state if isinstance(state, Frozen) and not self.waits_for_command else None
+        self.held_reason = None if held is None else held.mishap.refusal
+        # True while a robot on its feet is in the pose in which it was taken over
+        self.pose_taken_over = isinstance(state, OnFeet | Transition) and state.origin is not PoseOrigin.REQUESTED
+        self.rising = state.robot_state is RobotState.RISING  # commands are ignored meanwhile
+        # True while a leg is folded or unfolded, and while the robot comes to rest for it
+        self.changing_legs = isinstance(state, LegChange | LyingLegChange)
+
+    # --- the robot ---------------------------------------------------------------------------------
+
+    @property
+    def on_feet(self) -> bool:
+        """True while the robot stands, walks or guides a foot."""
+        return self.walk is not None
+
+    @property
+    def why_unknown(self) -> Refusal | None:
+        """Why the pose is unknown, so that requests are refused; None while it is known."""
+        return self._state.reason if isinstance(self._state, Unknown) else None
+
+    @property
+    def at_rest(self) -> bool:
+        """True while the robot lies, or neither its body nor a foot moves; a guided foot may be held in the air."""
+        return self.walk.still if self.walk is not None else self._state.robot_state is RobotState.SITTING
+
+    @property
+    def in_neutral_stance(self) -> bool:
+        """True at rest with every foot at its neutral foothold and the body pose at its goal."""
+        return self.walk is not None and self.walk.in_neutral_stance
+
+    @property
+    def lying_down(self) -> bool:
+        """True from an accepted request to sit down until the robot sits."""
+        return self._state.lies_down
+
+    @property
+    def whole_body_move_active(self) -> bool:
+        """True while all feet or all joints move to a goal (move_feet, move_joints)."""
+        return self.walk is None and self._state.robot_state is RobotState.MOVING
+
+    @property
+    def progress(self) -> float:
+        """Share (0 to 1) of the present posture move that is done; 0 if it has no defined end."""
+        return self._state.progress
+
+    @property
+    def joint_angles(self) -> Array | None:
+        """Joint angles (n, 3) [rad] of the last tick, or as measured; None while they are unknown."""
+        joints, legs = self._context.joints, self._context.legs
+        return read_only(legs.completed(joints, legs.folded)) if joints else None
+
+    @property
+    def lying_joints(self) -> Array:
+        """Joint angles (n, 3) [rad] with which the robot lies before it stands up."""
+        legs = self._context.legs
+        return read_only(legs.completed(self._context.sequences.lying_joints, legs.folded))
+
+    @property
+    def slowed(self) -> bool:
+        """True if the last tick was slowed because it exceeded the limits of the joints."""
+        return self._context.limiter.slowed
+
+    @property
+    def leg_clearance(self) -> LegClearance | None:
+        """Smallest gap between neighbouring legs after the last tick; None while unknown."""
+        return self._context.limiter.gap
+
+    # --- the walk ----------------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> WalkSettings:
+        """The requested settings of the walk."""
+        return self._context.settings
+
+    @property
+    def active_gait(self) -> str:
+        """Name of the active gait."""
+        selection = self._context.settings.selection
+        return selection.most_stable.name if self.walk is None else self.walk.motion.clock.gait.name
+
+    @property
+    def gait_phase(self) -> float:
+        """Phase of the gait clock in [0, 1)."""
+        return self.walk.motion.clock.phase if self.walk is not None else 0.0
+
+    @property
+    def body_pose(self) -> BodyPose:
+        """Pose of the body now, relative to the neutral stance."""
+        return self.walk.body.pose.now if self.walk is not None else NEUTRAL
+
+    @property
+    def body_pose_goal(self) -> BodyPose:
+        """Goal of the body pose of a standing robot."""
+        return self.walk.body.pose.standing_goal if self.walk is not None else NEUTRAL
+
+    def pose_reachable(self, pose: BodyPose) -> bool:
+        """Returns True if a standing robot can take a body pose without clamping."""
+        return self.walk is not None and self.walk.body.feasibility.can_stand(pose)
+
+    def neutral_footholds(self) -> tuple[Point, ...]:
+        """Returns the contact points (n, 2) [m, base_footprint] of the neutral stance at the present height."""
+        return self.walk.regions.footholds if self.walk is not None else self._context.sequences.neutral_footholds
+
+    def guided_foot_arrived(self, leg: str) -> bool:
+        """Returns True if the foot of a leg has reached its guided goal, or is not guided."""
+        return self.walk is None or self.walk.motion.feet[self._context.robot.leg_names.index(leg)].arrived
+
+    # --- speed -------------------------------------------------------------------------------------
+
+    def maxima(self) -> Twist:
+        """Returns the present maximum speed along each axis alone; zero while no velocity commands are accepted."""
+        ignored = self._state.lies_down or self.rising
+        return self.walk.maxima() if self.walk is not None and not ignored else ZERO
+
+    def speed_limit(self) -> Twist:
+        """Returns the commanded twist within the speed limits; zero unless the robot stands or walks."""
+        return self.walk.limit().twist if self.walk is not None else ZERO
+
+    def braking_time(self) -> float:
+        """Returns the time [s] in which the robot can come to rest from its present speed."""
+        return self.walk.braking_time() if self.walk is not None else 0.0
+
+    def arc_twist(self, distance: float, curvature: float) -> Twist:
+        """Returns the twist for a travel [m] of the outermost foot per stance and a curvature, in the present gait."""
+        settings, robot = self._context.settings, self._context.robot
+        stance_time = settings.selection.fastest.stance_time * robot.walk.swing_time * settings.tempo
+        return twist_of_arc(distance, curvature, self._context.sequences.neutral_footholds, stance_time)
 
 
 def build_plan(
@@ -161,7 +307,9 @@ def _rate(before: Array, after: Array, dt: float) -> Array:
     return velocities
 
 
-LEG_LOST = "refused while a leg is lost: unfold it first (hexapod leg back LEG, or topic return_leg)"
+LEG_LOST = Refusal(
+    "leg_lost", "refused while a leg is lost: unfold it first (hexapod leg back LEG, or topic return_leg)"
+)
 MAX_TICK_S = 0.1  # longer time steps are cut to this: the planner does not catch up after a pause
 
 
@@ -209,6 +357,8 @@ class Planner(Copyable):
         context = self._context
         if not MIN_TICK_S <= dt < math.inf:
             return for_whole_robot(plan_at_rest(context, self.state), context.legs)
+        # Before the cut: ages are those of the node's time. It cuts `dt` itself after a stall, in which messages waited
+        # with the planner: a sensor is not silent because nobody has read it.
         context.sensors.step(
             dt, moving=context.plan is not None and bool(np.count_nonzero(context.plan.joint_velocity))
         )
@@ -246,20 +396,20 @@ class Planner(Copyable):
         self._context.restart_from(())
         self._context.pace = 1.0
 
-    # --- requests; a returned text is the refusal, empty if the request is accepted ------------
+    # --- requests ------------------------------------------------------------------------------------
 
-    def stand(self) -> str:
+    def stand(self) -> Refusal | None:
         """Stands up, or sets down the feet that are in the air."""
         return rising_refusal(self._state, self._context) or self._handle(requests.StandRequest())
 
-    def sit(self) -> str:
+    def sit(self) -> Refusal | None:
         """Sits down; a walking robot comes to rest first."""
         return self._handle(requests.SitRequest())
 
-    def recover(self) -> str:
-        """Stands up after a fall, or continues after the robot was lifted. Returns why it is refused; else empty."""
-        self._state, text = recover(self._state, self._context)
-        return text
+    def recover(self) -> Refusal | None:
+        """Stands up after a fall, or continues after the robot was lifted."""
+        self._state, refusal = recover(self._state, self._context)
+        return refusal
 
     def halt(self) -> None:
         """Brings the robot to rest smoothly: feet in the air are set down, a transition between postures pauses."""
@@ -274,7 +424,7 @@ class Planner(Copyable):
         """Follows a body twist; ignored unless the robot stands or walks."""
         self._handle(requests.VelocityRequest(twist))
 
-    def request_pose(self, pose: BodyPose, duration: float = 0.0) -> str:
+    def request_pose(self, pose: BodyPose, duration: float = 0.0) -> Refusal | None:
         """Moves to a body pose in `duration` [s], or as fast as the pose limits allow.
 
         A pose out of reach is clamped, which is reported as a refusal is.
@@ -285,13 +435,13 @@ class Planner(Copyable):
         """Follows a body pose that changes every tick and is known to be in reach."""
         self._handle(requests.PoseTrackingRequest(pose))
 
-    def guide_foot(self, leg: str, ball_center: Vector) -> str:
+    def guide_foot(self, leg: str, ball_center: Vector) -> Refusal | None:
         """Moves one foot to a ball center [m, base_link] while the others support the robot; below ground it lands."""
         if leg not in self._context.robot.leg_names:
             return _unusable_leg(leg, self.robot)
         return self._handle(requests.GuidedFootRequest(self._context.robot.leg_names.index(leg), ball_center))
 
-    def guide_foot_over_ground(self, leg: str, point: Vector) -> str:
+    def guide_foot_over_ground(self, leg: str, point: Vector) -> Refusal | None:
         """As `guide_foot` for a contact point (x, y) [m, base_footprint] and a height [m] above the ground there."""
         if leg not in self._context.robot.leg_names:
             return _unusable_leg(leg, self.robot)
@@ -305,19 +455,19 @@ class Planner(Copyable):
         """Returns guided feet to their neutral footholds, and then the body to its neutral pose."""
         self._handle(requests.NeutralStanceRequest())
 
-    def move_feet(self, ball_centers: Array, duration: float = 0.0) -> str:
+    def move_feet(self, ball_centers: Array, duration: float = 0.0) -> Refusal | None:
         """Moves all feet straight to points (n, 3) [m, base_link] in `duration` [s]; 0: at a moderate speed."""
         if self._context.legs.lost:
             return LEG_LOST
         return self._handle(requests.FeetMoveRequest(_legs(ball_centers), duration))
 
-    def move_joints(self, joints: Array, duration: float = 0.0) -> str:
+    def move_joints(self, joints: Array, duration: float = 0.0) -> Refusal | None:
         """Moves all joints straight to angles (n, 3) [rad] in `duration` [s]; 0: at a moderate speed."""
         if self._context.legs.lost:
             return LEG_LOST
         return self._handle(requests.JointMoveRequest(_legs(joints), duration))
 
-    def change_leg(self, leg: str, *, lost: bool, remaining: WalkingLegs | None = None) -> str:
+    def change_leg(self, leg: str, *, lost: bool, remaining: WalkingLegs | None = None) -> Refusal | None:
         """Folds a leg and continues on the others, or unfolds a lost leg and continues with it.
 
         `remaining` are the walking legs afterwards, if they have been computed already; else that takes about a second.
@@ -328,19 +478,19 @@ class Planner(Copyable):
         row = frozenset({self.robot.leg_names.index(leg)})
         goal = context.legs.lost | row if lost else context.legs.lost - row
         if goal == context.legs.lost:
-            return ""
+            return None
         if remaining is None or (remaining.whole, remaining.lost) != (self.robot, goal):
             try:
                 remaining = WalkingLegs.without(self.robot, goal)
             except ValueError as error:
-                return str(error)
-        self._state, text = begin_leg_change(self._state, remaining, context)
+                return Refusal.of(error)
+        self._state, refusal = begin_leg_change(self._state, remaining, context)
         self.capabilities = context.capabilities
-        return text
+        return refusal
 
     # --- walk settings ------------------------------------------------------------------------------
 
-    def change_gait(self, name: str) -> str:
+    def change_gait(self, name: str) -> Refusal | None:
         """Changes to another gait; `auto`: from now on to the gait that suits the speed."""
         if refusal := unknown_gait(name, self.capabilities.gait_names):
             return refusal
@@ -355,16 +505,19 @@ class Planner(Copyable):
         self._context.settings = replace(self._context.settings, **changes)
         self._handle(requests.SettingsRequest(self._context.settings))
 
-    def _handle(self, request: requests.Request) -> str:
-        self._state, text = leave_blocked(self._state, request, self._context).handle(request, self._context)
-        return text
+    def _handle(self, request: requests.Request) -> Refusal | None:
+        self._state, refusal = leave_blocked(self._state, request, self._context).handle(request, self._context)
+        return refusal
 
 
-def _unusable_leg(leg: str, robot: Robot) -> str:
+def _unusable_leg(leg: str, robot: Robot) -> Refusal:
     """Returns why a leg cannot be used: it is lost or unknown."""
     if leg in robot.leg_names:
-        return f"leg {leg} is lost: unfold it first (hexapod leg back {leg}, or topic return_leg)"
-    return f"unknown leg {quoted(leg)}; known: {', '.join(robot.leg_names)}"
+        text = "leg {leg} is lost: unfold it first (hexapod leg back {leg}, or topic return_leg)"
+        return Refusal("this_leg_lost", text, leg=leg)
+    return Refusal(
+        "unknown_leg", "unknown leg {leg}; known: {known}", leg=quoted(leg), known=", ".join(robot.leg_names)
+    )
 
 
 def _legs(rows: Array) -> tuple[LegJoints, ...]:

@@ -47,11 +47,12 @@ from hexapod_control.core.posture.posture_sequences import PostureMove, PostureS
 from hexapod_control.core.posture.stand_up import BodyLift
 from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
 from hexapod_control.core.posture.walking_legs import WalkingLegs
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.mishap_watch import MishapWatch
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 from hexapod_control.core.statics.static_stability import direction_inwards
-from hexapod_control.core.walking.guided.guided_legs import BallCenter, GroundPoint
+from hexapod_control.core.walking.guided_legs import BallCenter, GroundPoint
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
@@ -59,8 +60,13 @@ from hexapod_control.core.workspace.twist_limits import change_towards
 
 AnyMove = TypeVar("AnyMove", bound=PostureMove)
 PAUSE_TIME_S = 0.25  # in which a stopped move comes to rest
-NO_POSE = "the pose is not known yet: no joint_states have arrived; start or arm the driver"
-TORQUE_OFF = "the torque is off: call arm, after an emergency stop first estop with false and reset_fault, then stand"
+NO_POSE = Refusal("no_pose", "the pose is not known yet: no joint_states have arrived; start or arm the driver")
+TORQUE_OFF = Refusal(
+    "torque_off",
+    "the torque is off: call arm, after an emergency stop first estop with false and reset_fault, then stand",
+)
+WOULD_TIP = Refusal("would_tip", "refused: with a leg in the air the robot would tip")
+CLAMPED = Refusal("pose_clamped", "out of reach: clamped, see the achieved pose")
 
 
 @dataclass
@@ -152,7 +158,7 @@ class StateReply(NamedTuple):
     """The result of a request."""
 
     state: PlannerState
-    text: str = ""  # why the request is refused, or how it was changed; empty: accepted unchanged
+    refusal: Refusal | None = None  # why the request is refused, or how it was changed
 
 
 class PoseOrigin(Enum):
@@ -219,31 +225,31 @@ class AtRest:
         return self
 
 
-def refusal(request: Request, state: RobotState) -> str:
-    """Returns why a state refuses a request; empty if the request is ignored without a reason."""
+def refusal(request: Request, state: RobotState) -> Refusal | None:
+    """Returns why a state refuses a request; None if the request is ignored without a reason."""
     match request:
         case BodyPoseRequest() | GuidedFootRequest() | GuidedFootOverGroundRequest():
             return not_on_feet(state)
         case FeetMoveRequest() | JointMoveRequest():
             return not_at_rest(state)
         case StandRequest() | SitRequest() | HaltRequest() | MeasuredJoints():
-            return ""  # the robot is in that state already, or uses the planned joints
+            return None  # the robot is in that state already, or uses the planned joints
         case VelocityRequest() | PoseTrackingRequest() | FeetReleaseRequest() | NeutralStanceRequest():
-            return ""  # sent continuously; no effect before the robot stands
+            return None  # sent continuously; no effect before the robot stands
         case GaitRequest() | SettingsRequest():
-            return ""  # stored in the context for the next walk
+            return None  # stored in the context for the next walk
         case _:
             assert_never(request)
 
 
-def not_on_feet(state: RobotState) -> str:
-    """Returns the refusal of a request that needs a robot on its feet."""
-    return f"ignored while {state.value}: stand up first"
+def not_on_feet(state: RobotState) -> Refusal:
+    """Refuses a request that needs a robot on its feet."""
+    return Refusal("not_on_feet", "ignored while {state}: stand up first", state=state.value)
 
 
-def not_at_rest(state: RobotState) -> str:
-    """Returns the refusal of a request that needs a robot at rest."""
-    return f"ignored while {state.value}: wait until the robot rests"
+def not_at_rest(state: RobotState) -> Refusal:
+    """Refuses a request that needs a robot at rest."""
+    return Refusal("not_at_rest", "ignored while {state}: wait until the robot rests", state=state.value)
 
 
 def pass_on(request: Request, walk: WalkController) -> None:
@@ -481,12 +487,12 @@ class OnFeet(Copyable):
             else:
                 self.origin = PoseOrigin.REQUESTED
 
-    def _go_to_pose(self, pose: BodyPose, duration: float, joints: Sequence[LegJoints]) -> str:
+    def _go_to_pose(self, pose: BodyPose, duration: float, joints: Sequence[LegJoints]) -> Refusal | None:
         if self.walk.would_tip(pose, joints):
-            return "refused: with a leg in the air the robot would tip"
+            return WOULD_TIP
         self.origin = PoseOrigin.REQUESTED
         self.walk.body.request(pose, duration)
-        return "" if self.walk.body.pose.standing_goal == pose else "out of reach: clamped, see the achieved pose"
+        return None if self.walk.body.pose.standing_goal == pose else CLAMPED
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
         """Advances body, feet and gait clock by `dt` [s]; sensors are used unless the robot is about to sit down."""

@@ -25,7 +25,7 @@ from hexapod_control.core.names import enumerated
 from hexapod_control.core.posture import transport_pose
 from hexapod_control.core.posture.posture_sequences import PostureSequences
 from hexapod_control.core.robot import Body, Point, Robot, Vector
-from hexapod_control.core.statics.load_drift import load_drift
+from hexapod_control.core.statics.leg_compliance import load_drift
 from hexapod_control.core.statics.static_stability import center_of_mass, support_edges
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits, neutral_center

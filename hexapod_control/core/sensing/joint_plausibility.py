@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import joint_names
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Robot
 
 LIMIT_MARGIN = 0.5  # [rad] beyond a joint limit: a limp leg against its stop, an uncalibrated horn
@@ -34,7 +35,7 @@ class JointSample(NamedTuple):
 class JointVerdict(NamedTuple):
     """Whether a sample is accepted."""
 
-    reason: str = ""  # why it is rejected; empty: it is accepted
+    reason: Refusal | None = None  # why it is rejected
     jumped: bool = False  # accepted, but discontinuous with the samples before
 
 
@@ -61,28 +62,29 @@ class JointPlausibility:
         if reason:
             return JointVerdict(reason)
         now = JointSample(angles, stamp, arrival)
-        reason = self._too_fast(self._last, now) if self._last else ""
-        jumped = bool(reason) and self._settled(now)
-        if not reason or jumped:
+        reason = self._too_fast(self._last, now) if self._last else None
+        jumped = reason is not None and self._settled(now)
+        if reason is None or jumped:
             self._last = now
             self._newest = None
-            reason = ""
+            reason = None
         return JointVerdict(reason, jumped)
 
     def restart(self) -> None:
         """Forgets all samples: the next one must only be within the limits."""
         self._last = self._newest = None
 
-    def _outside(self, angles: list[float]) -> str:
-        """Returns which angle is outside of its bounds; empty if none is."""
+    def _outside(self, angles: list[float]) -> Refusal | None:
+        """Returns which angle is outside of its bounds."""
         for row, (angle, (lower_bound, upper_bound)) in enumerate(zip(angles, self._bounds, strict=True)):
             if not lower_bound <= angle <= upper_bound:  # NaN, too
                 lower, upper = self._limits[row]
-                return f"{self._names[row]} is {angle:.4g} rad, far outside its limits {lower:.3g} to {upper:.3g} rad"
-        return ""
+                text = "{joint} is {angle:.4g} rad, far outside its limits {lower:.3g} to {upper:.3g} rad"
+                return Refusal("outside", text, joint=self._names[row], angle=angle, lower=lower, upper=upper)
+        return None
 
-    def _too_fast(self, last: JointSample, now: JointSample) -> str:
-        """Returns why a sample cannot follow another one; empty if it can.
+    def _too_fast(self, last: JointSample, now: JointSample) -> Refusal | None:
+        """Returns why a sample cannot follow another one.
 
         For samples that arrive in a burst, the stamps give the time between them; a wrong stamp must not permit a jump.
         """
@@ -92,11 +94,11 @@ class JointPlausibility:
         excess = [abs(angle - before) - JITTER - speed * elapsed for angle, before, speed in rows]
         largest = max(excess)
         if largest <= 0.0:
-            return ""
+            return None
         row = excess.index(largest)
-        return (
-            f"{self._names[row]} jumps by {abs(now.joints[row] - last.joints[row]):.2f} rad in {1000 * elapsed:.0f} ms"
-        )
+        jump = abs(now.joints[row] - last.joints[row])
+        text = "{joint} jumps by {jump:.2f} rad in {time:.0f} ms"
+        return Refusal("jump", text, joint=self._names[row], jump=jump, time=1000 * elapsed)
 
     def _settled(self, now: JointSample) -> bool:
         """True if the samples after a jump have agreed for long enough."""

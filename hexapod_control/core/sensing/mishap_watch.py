@@ -20,6 +20,7 @@ from typing import NamedTuple
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import JOINTS
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 from hexapod_control.core.statics.static_stability import MIN_SUPPORTING_FEET, static_margin
@@ -180,6 +181,11 @@ class Mishap:
 
     kind: MishapKind
     text: str
+
+    @property
+    def refusal(self) -> Refusal:
+        """The refusal of a request while it lasts."""
+        return Refusal(self.kind.value, "{mishap}", mishap=self.text)
 
 
 MAX_STANDING_TILT_RAD = math.radians(45.0)  # on steeper ground the feet slide

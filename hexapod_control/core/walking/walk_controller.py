@@ -29,24 +29,25 @@ from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose, whole_body_pose
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.statics.leg_compliance import compensated_twist, friction_lag
 from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint
+from hexapod_control.core.walking import guided_legs
 from hexapod_control.core.walking.body.body_control import BodyControl
 from hexapod_control.core.walking.body.body_levelling import LEVEL, Tilt
 from hexapod_control.core.walking.body.margin_recovery import MarginRecovery
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.feet.stride_control import StrideControl, StrideDemand, allowed_share
 from hexapod_control.core.walking.foot import Foot
-from hexapod_control.core.walking.gait_change.gait_change_scheduler import (
+from hexapod_control.core.walking.gait_change import (
     GaitChangeScheduler,
     WalkConditions,
     first_phase,
 )
-from hexapod_control.core.walking.guided import guided_legs
-from hexapod_control.core.walking.guided.guided_legs import FootGoal
+from hexapod_control.core.walking.guided_legs import FootGoal
 from hexapod_control.core.walking.speed_control import SpeedConditions, SpeedControl, stretched_swing_time
-from hexapod_control.core.walking.terrain.ground_search import HeightReach
+from hexapod_control.core.walking.terrain import HeightReach
 from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.speed_envelope import SpeedLimit
@@ -123,14 +124,11 @@ class WalkController(Copyable):
         """
         return guided_legs.would_tip(self._capabilities.robot, self.motion.feet, self.body.pose.now, pose, joints)
 
-    def guide_foot(self, leg: int, goal: FootGoal, joints: Sequence[LegJoints]) -> str:
-        """Guides one foot to a goal while the others support the robot; `joints` (n, 3) [rad] are the present angles.
-
-        Returns why it is refused; empty if it is accepted.
-        """
+    def guide_foot(self, leg: int, goal: FootGoal, joints: Sequence[LegJoints]) -> Refusal | None:
+        """Guides a foot to a goal while the others support the robot; `joints` (n, 3) [rad] are the present angles."""
         motion = self.motion
         if motion.running or not self.speed.twist.is_zero or motion.any_in_air:
-            return "the robot walks: stop first"
+            return Refusal("walks", "the robot walks: stop first")
         return guided_legs.guide_leg(self._capabilities.robot, motion.feet, self.body, leg, goal, joints)
 
     def release(self) -> None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 
-from hexapod_control.core.gait.gait_table import CRAWL_PARTS, Gait
-from hexapod_control.core.gait.leg_sides import leg_sides
+from hexapod_control.core.gait.gait_table import CRAWL_PARTS, Gait, leg_sides
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.whole_body import joints_in_pose
 from hexapod_control.core.robot import Point, Robot

@@ -12,8 +12,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import product
 
-from hexapod_control.core.gait.gait_table import Gait
-from hexapod_control.core.gait.leg_sides import leg_sides
+from hexapod_control.core.gait.gait_table import Gait, leg_sides
 from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.stance_regions import nominal_stance

@@ -52,11 +52,19 @@ def zero_small_axes(twist: Twist, thresholds: Twist) -> Twist:
 
 
 def clamp_to_limits(twist: Twist, limits: TwistLimits) -> Twist:
-    """The twist, scaled as a whole until every axis is within its velocity limits; then axes below MIN_TWIST are 0."""
+    """The twist, scaled as a whole until every axis is within its velocity limits; then axes below MIN_TWIST are 0.
+
+    An axis with the limit 0, such as the speed backwards of a robot that must not reverse, is left out: a turn with a
+    trace of it would otherwise not begin.
+    """
     factor = 1.0
-    for value, axis in zip(twist, limits.axes, strict=True):
+    for row, (value, axis) in enumerate(zip(twist, limits.axes, strict=True)):
         bound = axis.max_velocity if value > 0.0 or math.isnan(axis.min_velocity) else -axis.min_velocity
-        if abs(value) > bound:  # False where there is no bound
+        if abs(value) <= bound or math.isnan(bound):
+            continue
+        if bound == 0.0:
+            twist = Twist(*(0.0 if other == row else kept for other, kept in enumerate(twist)))
+        else:
             factor = min(factor, bound / abs(value))
     return twist if factor == 1.0 else zero_small_axes(twist.scaled(factor), MIN_TWIST)
 

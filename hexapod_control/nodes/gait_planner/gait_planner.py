@@ -17,12 +17,11 @@ from hexapod_control.core.motions.motion_player import MotionPlayer
 from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Robot
-from hexapod_control.nodes.announcements.edited_files import report_edits
 from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
-from hexapod_control.nodes.announcements.implausible_values import report_implausible_values
+from hexapod_control.nodes.announcements.robot_file_reports import report_edits, report_implausible_values
 from hexapod_control.nodes.gait_planner.motion_input import MotionInput
-from hexapod_control.nodes.gait_planner.pauses import FAILURE_PAUSE_S, Pauses
 from hexapod_control.nodes.gait_planner.planner_output import (
     CommandSourceDisplay,
     MishapReports,
@@ -30,7 +29,9 @@ from hexapod_control.nodes.gait_planner.planner_output import (
     StartPermission,
 )
 from hexapod_control.nodes.gait_planner.request_input import (
+    FAILURE_PAUSE_S,
     LegInput,
+    Pauses,
     PoseGaitFootInput,
     PostureServices,
     RequestWatch,
@@ -186,7 +187,7 @@ class GaitPlannerNode(GuardedNode):
         """Stops the robot; cmd_vel is accepted again after a zero command or a silence."""
         self._halt()
         self.requests.begin("stop")
-        return answer(response, "", "stopping; feet in the air are set down")
+        return answer(response, None, "stopping; feet in the air are set down")
 
     def _begin_to_sit(self) -> None:
         self.velocity.filter.block()
@@ -214,11 +215,11 @@ class GaitPlannerNode(GuardedNode):
     def _halt(self) -> None:
         """Sets all feet down and stands still until an operator wants the robot to move."""
         self.velocity.filter.block()
-        self.commands.stop()
+        self.commands.halt()
 
     def clock_stopped(self) -> None:
         """Ends the walk by wall time; commands are accepted again at once."""
-        self.commands.stop()
+        self.commands.halt()
 
     def every_second(self) -> None:
         """Measures the tick rate, and checks the publishers of commands and sensors."""
@@ -254,10 +255,11 @@ class GaitPlannerNode(GuardedNode):
         """Sets the feet down to make way for another graph; meanwhile only stops and sitting down are accepted."""
         before = self.phase
         super().enter(phase, reason)
-        self.commands.suspension = "" if phase is Phase.DRIVING else reason
+        driving = phase is Phase.DRIVING
+        self.commands.suspension = None if driving else Refusal("suspended", "{reason}", reason=reason)
         if before is Phase.DRIVING:
             self._moved_at = time.monotonic()
-            self.commands.stop()
+            self.commands.halt()
 
     @property
     def moves(self) -> bool:

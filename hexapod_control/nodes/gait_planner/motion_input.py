@@ -1,6 +1,6 @@
 """Requests for motions, by name or as the content of a file: parsed in a thread, rehearsed between ticks, then played.
 
-core/motions/motion_state.py defines the text of the topic `motion_state`.
+core/motions/motion_topics.py defines the text of the topic `motion_state`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from hexapod_control.config.errors import MotionFileError
 from hexapod_control.config.motion_file import known_motions, load_motion, load_motion_text
 from hexapod_control.config.schema import did_you_mean
 from hexapod_control.core.motions.motion_player import MotionEnd, MotionOutcome, MotionPlayer, RehearsedMotion
-from hexapod_control.core.motions.motion_request import MotionRequest
-from hexapod_control.core.motions.motion_state import REHEARSE, MotionState, as_word, percent_in_steps
 from hexapod_control.core.motions.motion_steps import Choreography, MotionError
+from hexapod_control.core.motions.motion_topics import REHEARSE, MotionRequest, MotionState, as_word, percent_in_steps
 from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.core.names import quoted
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.gait_planner.request_input import answer
 from hexapod_control.ros import messages
@@ -137,7 +137,7 @@ class MotionInput:
         try:
             request = MotionRequest.parse(message.data)
         except MotionError as error:
-            self._refuse("motion", str(error))
+            self._refuse("motion", Refusal.of(error))
             return
         if request.text:
             self._read(request)
@@ -146,7 +146,7 @@ class MotionInput:
 
     def on_cancel(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Ends the present motion at once."""
-        refusal = "" if self.busy else "no motion is played"
+        refusal = None if self.busy else Refusal("no_motion", "no motion is played")
         self._commands.end_motion()
         return answer(response, refusal, "coming to rest, feet in the air go down")
 
@@ -156,18 +156,19 @@ class MotionInput:
 
         return on_service
 
-    def play(self, name: str) -> str:
-        """Rehearses a motion, then plays it. Returns why it is refused, or "" if the rehearsal begins."""
+    def play(self, name: str) -> Refusal | None:
+        """Rehearses a motion, then plays it. Returns why it is refused before the rehearsal."""
         refusal = self._commands.playing_refusal()
         if refusal:
             return self._refuse(name, refusal)
         motion = self._motions.get(name)
         if motion is None:
-            known = f"{quoted(name)} is not a known motion, known: {', '.join(self._motions)}"
+            known = ", ".join(self._motions)
             remedy = did_you_mean(name, list(self._motions)) or "play your own file with hexapod play FILE"
-            return self._refuse(name, f"{known}, {remedy}")
+            text = "{name} is not a known motion, known: {known}, {remedy}"
+            return self._refuse(name, Refusal("unknown_motion", text, name=quoted(name), known=known, remedy=remedy))
         self._begin(motion)
-        return ""
+        return None
 
     def _read(self, request: MotionRequest) -> None:
         refusal = self._commands.playing_refusal()
@@ -191,7 +192,7 @@ class MotionInput:
         """Plays a motion that has been read, and records outcomes; call it after the player's step."""
         self._take()
         for outcome in self._commands.take_outcomes():
-            if outcome.end is MotionEnd.REFUSED:
+            if outcome.reason is not None:
                 self._refuse(outcome.name, outcome.reason)
             else:
                 self._show(outcome)
@@ -203,7 +204,7 @@ class MotionInput:
         except MotionFileError as error:
             if self._commands.awaited:
                 self._commands.await_motion("")
-                self._refuse(name, str(error))
+                self._refuse(name, Refusal.of(error))
             return
         if motion is not None and self._commands.awaited:
             self._begin(motion)
@@ -216,18 +217,22 @@ class MotionInput:
             if rehearsed is not None:
                 self._rehearsed.add(rehearsed)
 
-    def _refuse(self, name: str, reason: str) -> str:
-        name = as_word(name)
-        reason = " ".join(reason.split())
-        self._node.report("motion", ReportLevel.WARNING, f"motion {name} refused: {reason}", every=0.0)
-        self._show(MotionOutcome(name, MotionEnd.REFUSED, 0.0, reason))
-        return reason
+    def _refuse(self, name: str, refusal: Refusal) -> Refusal:
+        text = _in_one_line(refusal)
+        self._node.report("motion", ReportLevel.WARNING, f"motion {as_word(name)} refused: {text}", every=0.0)
+        self._show(MotionOutcome(name, MotionEnd.REFUSED, 0.0, refusal))
+        return refusal
 
     def _show(self, outcome: MotionOutcome) -> None:
         name = as_word(outcome.name)
         percent = _percent(outcome.progress)
-        self._outcome = MotionState(name, outcome.end.value, percent, outcome.reason).text
+        reason = "" if outcome.reason is None else _in_one_line(outcome.reason)
+        self._outcome = MotionState(name, outcome.end.value, percent, reason).text
         self._outcome_until = time.monotonic() + OUTCOME_TIME_S
+
+
+def _in_one_line(refusal: Refusal) -> str:
+    return " ".join(str(refusal).split())
 
 
 def _percent(progress: float) -> int:

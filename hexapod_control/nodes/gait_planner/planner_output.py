@@ -21,7 +21,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import Placement
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.motions.motion_state import own_activity, percent_in_steps
+from hexapod_control.core.motions.motion_topics import own_activity, percent_in_steps
 from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
@@ -187,7 +187,7 @@ def foot_markers(robot: Robot, stances: StanceRegionTable, plan: TickPlan, frame
     if plan.feet is None:
         return MarkerArray()
     placement = Placement(plan.pose, robot.walk.height)
-    stance = stances.at(robot.walk.height + plan.pose.z)
+    regions = stances.at(robot.walk.height + plan.pose.z)
     planted = [tuple(xy) for xy, down in zip(plan.contacts.tolist(), plan.planted, strict=True) if down]
     corners = [placement.to_base(x, y, 0.0) for x, y in convex_hull(planted)]
     feet = _marker("feet", Marker.SPHERE_LIST, 2 * robot.foot_radius, plan.feet.tolist())
@@ -195,7 +195,7 @@ def foot_markers(robot: Robot, stances: StanceRegionTable, plan: TickPlan, frame
     feet.color = PLANTED
     polygon = _marker("support", Marker.LINE_STRIP, LINE_WIDTH_M, [*corners, *corners[:1]])
     polygon.color = POLYGON
-    footholds = [placement.to_base(x, y, 0.0) for x, y in stance.footholds]
+    footholds = [placement.to_base(x, y, 0.0) for x, y in regions.footholds]
     neutral = _marker("footholds", Marker.SPHERE_LIST, robot.foot_radius, footholds)
     neutral.color = FOOTHOLD
     for marker in (feet, polygon, neutral):

@@ -1,7 +1,11 @@
-"""Requests other than velocities and motions: posture, body pose, gait, single feet, lost legs, and the speed share.
+"""Requests other than velocities and motions: posture, body pose, gait, feet, lost legs, speed share, and pauses.
 
 A request is accepted by what the planner knows. Whether the robot follows also depends on inverse_kinematics and the
 driver: `RequestWatch` reports why an accepted request changes nothing.
+
+The machine pauses by itself because of a fault that can end without a person. The robot comes to rest at the begin of a
+pause. Once all causes have ended, velocities are followed again, and standing up or sitting down continues; only a stop
+of an operator has to be answered with a zero command or a new request.
 """
 
 from __future__ import annotations
@@ -21,12 +25,14 @@ from std_srvs.srv import Trigger
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.motions.operator_commands import OperatorCommands
-from hexapod_control.core.names import HARDWARE_NODES, enumerated, quoted
+from hexapod_control.core.names import HARDWARE_NODES, enumerated, quoted, shortened
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.posture.walking_legs import WalkingLegs
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
+from hexapod_control.nodes.gait_planner.velocity_filter import Ignored, VelocityFilter
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED, SAMPLES
@@ -73,16 +79,18 @@ class PostureServices:
         """Stands up after a fall, or continues after the robot was lifted."""
         return self._answer(response, "recover", self._commands.stand(after_fall=True), "recovering")
 
-    def _answer(self, response: Trigger.Response, request: str, refusal: str, doing: str) -> Trigger.Response:
+    def _answer(
+        self, response: Trigger.Response, request: str, refusal: Refusal | None, doing: str
+    ) -> Trigger.Response:
         if not refusal:
             self._accepted(request)
         return answer(response, refusal, f"{doing}, gait_state reports when it is done")
 
 
-def answer(response: Trigger.Response, refusal: str, accepted: str) -> Trigger.Response:
-    """Fills the response of a Trigger service; an empty `refusal` is success."""
-    response.success = not refusal
-    response.message = refusal or accepted
+def answer(response: Trigger.Response, refusal: Refusal | None, accepted: str) -> Trigger.Response:
+    """Fills the response of a Trigger service; without a refusal it says what was `accepted`."""
+    response.success = refusal is None
+    response.message = str(refusal or accepted)
     return response
 
 
@@ -145,12 +153,12 @@ class LegInput:
         try:
             remaining = tables.result()
         except ValueError as error:  # no gait is stable on the remaining legs
-            refusal = str(error)
+            refusal: Refusal | None = Refusal.of(error)
         else:
             refusal = self._commands.change_leg(self._leg, lost=self._loses, remaining=remaining)
         if refusal:
             self._node.report("leg", ReportLevel.WARNING, f"lose_leg or return_leg refused: {refusal}")
-            self._refusals.publish(messages.text(refusal))
+            self._refusals.publish(messages.text(str(refusal)))
 
     def _show(self, lost: tuple[str, ...]) -> None:
         if lost != self._shown:
@@ -296,3 +304,53 @@ class SpeedDerating:
             self._node.report("speed_share", level, f"the servos allow {100 * share:.0f} % of the speed")
         self.value = share
         self._planner.change_settings(speed_share=share)
+
+
+TOPIC = "pause"
+REQUEST_LIFE_S = 2.5  # of a message of the driver, which repeats it every second as long as the cause lasts
+FAILURE_PAUSE_S = 2.0  # after an exception
+MAX_REASON = 300  # characters of a reason that are shown
+FOLLOWED = "velocities are followed again"
+
+
+class Pauses:
+    """The present pauses. Lives as long as its node; call `watch` regularly."""
+
+    def __init__(
+        self, node: GuardedNode, commands: OperatorCommands, planner: Planner, velocities: VelocityFilter
+    ) -> None:
+        """`velocities` are ignored while a pause lasts."""
+        self._node = node
+        self._commands = commands
+        self._planner = planner
+        self._velocities = velocities
+        self._ends: dict[str, float] = {}  # [s] steady time, by cause
+        node.create_subscription(String, TOPIC, self.on_pause, EVENTS)
+
+    def on_pause(self, message: String) -> None:
+        """Handles the topic `pause`: why the sender needs the robot to stand still; empty once it does not."""
+        if message.data:
+            self.begin(TOPIC, shortened(message.data, MAX_REASON), REQUEST_LIFE_S)
+        else:
+            self._ends.pop(TOPIC, None)
+            self.watch()
+
+    def begin(self, cause: str, reason: str, seconds: float) -> None:
+        """Brings the robot to rest for `seconds`, or for longer if it pauses already; `reason` is reported."""
+        self._ends[cause] = time.monotonic() + seconds
+        view = self._planner.view
+        # During a pause the robot may still sit down; and a stop would abandon the change of a leg.
+        if not (Ignored.PAUSE in self._velocities.ignored and (view.changing_legs or view.lying_down)):
+            self._commands.interrupt()
+        self._velocities.pause()
+        self._node.report("pause", ReportLevel.WARNING, f"the robot pauses until this has ended: {reason}")
+
+    def watch(self) -> None:
+        """Ends the pauses whose time is over, and continues what they interrupted."""
+        now = time.monotonic()
+        self._ends = {cause: end for cause, end in self._ends.items() if now < end}
+        if Ignored.PAUSE in self._velocities.ignored and not self._ends:
+            self._velocities.resume()
+            next_step = "after the stop, send a zero command first" if self._velocities.ignored else FOLLOWED
+            self._node.report("pause end", ReportLevel.OK, f"the pause has ended: {next_step}")
+            self._commands.resume()

@@ -7,9 +7,11 @@ change nothing: if only such messages arrive, the command times out. Axes below 
 from __future__ import annotations
 
 import math
+from enum import Flag, auto
 from typing import NamedTuple
 
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.refusal import Refusal, Statement
 from hexapod_control.core.robot import Vector
 from hexapod_control.core.workspace.twist_limits import MIN_COMMAND, zero_small_axes
 
@@ -22,11 +24,18 @@ class CommandVerdict(NamedTuple):
     """Whether a message is accepted, and the report about it."""
 
     accepted: bool
-    kind: str = ""  # of the report; empty: none
-    text: str = ""
+    report: Statement | None = None
 
 
 ACCEPTED = CommandVerdict(True)
+NO_STAMP = Statement("no stamp", "the stamp is zero: accepted, but only its arrival time is checked; set the stamp")
+
+
+class Ignored(Flag):
+    """Why velocity commands are ignored; both reasons may hold at once, and each has its own end."""
+
+    STOP = auto()  # an operator has stopped the robot: until a zero command or a silence
+    PAUSE = auto()  # the machine pauses by itself: until `resume`
 
 
 class VelocityFilter:
@@ -39,8 +48,7 @@ class VelocityFilter:
         self._until = -math.inf  # [s] steady time
         self._last_usable = -math.inf  # [s] steady time of the last usable message
         self._newest: float | None = None  # [s] stamp
-        self.blocked = False  # after a stop, until a zero or a silence
-        self.paused = False  # while the machine pauses by itself
+        self.ignored = Ignored(0)
 
     def offer(self, twist: Twist, non_planar: Vector, stamp: float | None, now: float, steady: float) -> CommandVerdict:
         """Accepts or refuses a message.
@@ -51,15 +59,15 @@ class VelocityFilter:
         """
         for field, value in zip(FIELDS, (*twist, *non_planar), strict=True):
             if not math.isfinite(value):
-                return CommandVerdict(False, "not finite", f"{field} is {value}: refused; send finite numbers")
+                return _refused(
+                    "not finite", "{field} is {value}: refused; send finite numbers", field=field, value=value
+                )
         largest = max(map(abs, twist))
         twist = zero_small_axes(twist.scaled(MAX_COMMAND / largest) if largest > MAX_COMMAND else twist, MIN_COMMAND)
         age = 0.0
         verdict = ACCEPTED
         if stamp == 0.0:
-            verdict = CommandVerdict(
-                True, "no stamp", "the stamp is zero: accepted, but only its arrival time is checked; set the stamp"
-            )
+            verdict = CommandVerdict(True, NO_STAMP)
         elif stamp is not None:
             age = now - stamp
             verdict = self._timely(stamp, now)
@@ -68,11 +76,11 @@ class VelocityFilter:
             self._newest = stamp
         silent = steady - self._last_usable > self.timeout
         self._last_usable = steady
-        if self.blocked and not twist.is_zero and not silent:
-            text = f"ignored after a stop: send a zero command, or nothing for {self.timeout:g} s, to continue"
-            return CommandVerdict(False, "stopped", text)
-        self.blocked = False
-        if self.paused:
+        if Ignored.STOP in self.ignored and not twist.is_zero and not silent:
+            text = "ignored after a stop: send a zero command, or nothing for {timeout:g} s, to continue"
+            return _refused("stopped", text, timeout=self.timeout)
+        self.ignored &= ~Ignored.STOP  # also during a pause, after which the next command is followed
+        if self.ignored:
             return CommandVerdict(False)
         self.twist = twist
         self._until = steady + self.timeout - max(age, 0.0)
@@ -81,18 +89,16 @@ class VelocityFilter:
     def _timely(self, stamp: float, now: float) -> CommandVerdict:
         age = now - stamp
         if age < -MAX_STAMP_LEAD_S:
-            text = f"the stamp is {-age:.3g} s in the future: refused; synchronise the clocks (use_sim_time on both?)"
-            return CommandVerdict(False, "future", text)
+            text = "the stamp is {lead:.3g} s in the future: refused; synchronise the clocks (use_sim_time on both?)"
+            return _refused("future", text, lead=-age)
         if age > self.timeout:
-            text = (
-                f"the stamp is {age:.3g} s old, more than cmd_vel_timeout {self.timeout:g} s: refused; stamp at sending"
-            )
-            return CommandVerdict(False, "stale", text)
+            text = "the stamp is {age:.3g} s old, more than cmd_vel_timeout {timeout:g} s: refused; stamp at sending"
+            return _refused("stale", text, age=age, timeout=self.timeout)
         if self._newest is not None and self._newest > now + MAX_STAMP_LEAD_S:
             self._newest = None  # the clock was set back
         if self._newest is not None and stamp < self._newest:
-            text = f"the stamp is {self._newest - stamp:.3g} s older than the newest: dropped; send in order"
-            return CommandVerdict(False, "out of order", text)
+            text = "the stamp is {lag:.3g} s older than the newest: dropped; send in order"
+            return _refused("out of order", text, lag=self._newest - stamp)
         return ACCEPTED
 
     def expire(self, steady: float) -> bool:
@@ -105,9 +111,17 @@ class VelocityFilter:
     def block(self) -> None:
         """Ignores commands after a stop of an operator, until a zero command or a silence."""
         self.twist = ZERO
-        self.blocked = True
+        self.ignored |= Ignored.STOP
 
     def pause(self) -> None:
-        """Ignores commands until `paused` is cleared; then the next one is followed."""
+        """Ignores commands until `resume`."""
         self.twist = ZERO
-        self.paused = True
+        self.ignored |= Ignored.PAUSE
+
+    def resume(self) -> None:
+        """Ends a pause: the next command is followed, unless an operator has stopped the robot."""
+        self.ignored &= ~Ignored.PAUSE
+
+
+def _refused(kind: str, text: str, **values: object) -> CommandVerdict:
+    return CommandVerdict(False, Refusal(kind, text, **values))

@@ -16,6 +16,7 @@ from hexapod_control.core.motions.motion_steps import ArcStep, MotionError
 from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.core.names import enumerated
 from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.refusal import Refusal, Statement
 from hexapod_control.core.robot import Vector
 from hexapod_control.nodes.gait_planner.velocity_filter import VelocityFilter
 from hexapod_control.ros import messages
@@ -32,7 +33,7 @@ MAX_WATCH_GAP_S = 0.2
 TOPIC = "cmd_vel"
 ARC = "arc"
 DRIVING = "driving"  # topic on which sources announce that they are in use
-REPORTED_ONCE = ("no stamp", "non_planar")  # kinds of reports
+NON_PLANAR = Statement("non_planar", "linear.z, angular.x, angular.y are ignored; use body_pose to lean or rise")
 
 
 class VelocityInput:
@@ -52,7 +53,7 @@ class VelocityInput:
         self._topic = TOPIC  # of the present command
         self._stamped = stamped
         self.last_refusal = ""
-        self._warned: set[str] = set()
+        self._warned: set[str] = set()  # kinds that were reported
         self._watched = time.monotonic()
         self._skipped = False  # whether the last check was skipped
         self._sources: list[str] = []
@@ -76,27 +77,26 @@ class VelocityInput:
             message = message.twist
         non_planar = messages.non_planar(message)
         if self._offer(TOPIC, messages.twist(message), non_planar, stamp) and any(non_planar):
-            self._report(
-                TOPIC, "non_planar", "linear.z, angular.x, angular.y are ignored; use body_pose to lean or rise"
-            )
+            self._report(TOPIC, NON_PLANAR)
 
     def on_arc(self, message: Vector3) -> None:
-        """Handles an arc: x is the travel of the outermost foot per stance [m], y the curvature (arc_steering.py)."""
+        """Handles an arc: x is the travel of the outermost foot per stance [m], y the curvature (`twist_of_arc`)."""
         travel, curvature, unused = xyz(message)
         try:
             ArcStep(travel=travel, curvature=curvature)
         except MotionError as error:
-            return self._report(ARC, "bounds", f"{error}: refused")
+            return self._report(ARC, Refusal("bounds", "{error}: refused", error=error))
         if unused != 0.0:
-            return self._report(ARC, "bounds", f"z must be 0, is {unused:g}: refused; x is the travel, y the curvature")
+            text = "z must be 0, is {z:g}: refused; x is the travel, y the curvature"
+            return self._report(ARC, Refusal("bounds", text, z=unused))
         self._offer(ARC, self._planner.view.arc_twist(travel, curvature), (0.0, 0.0, 0.0), None)
 
     def _offer(self, topic: str, twist: Twist, non_planar: Vector, stamp: float | None) -> bool:
         """Passes a twist on, or reports why it is refused."""
         now = self._node.get_clock().now().nanoseconds * 1e-9 if stamp is not None else 0.0
         verdict = self.filter.offer(twist, non_planar, stamp, now, time.monotonic())
-        if verdict.text:
-            self._report(topic, verdict.kind, verdict.text)
+        if verdict.report is not None:
+            self._report(topic, verdict.report)
         if verdict.accepted:
             self._topic = topic
             ignored = self._commands.velocity(self.filter.twist)
@@ -104,16 +104,16 @@ class VelocityInput:
                 self._node.report("not standing", ReportLevel.OK, f"cmd_vel {ignored}")
         return verdict.accepted
 
-    def _report(self, topic: str, kind: str, text: str) -> None:
-        """Reports a refusal, or a peculiarity of an accepted message."""
-        text = f"{topic}: {text}"
-        if kind in REPORTED_ONCE:
-            if kind in self._warned:
-                return
-            self._warned.add(kind)
-        else:
+    def _report(self, topic: str, said: Statement) -> None:
+        """Reports a refusal, or once each peculiarity of accepted messages."""
+        text = f"{topic}: {said}"
+        if isinstance(said, Refusal):
             self.last_refusal = text
-        self._node.report(f"{topic} {kind}", ReportLevel.WARNING, text)
+        elif said.kind in self._warned:
+            return
+        else:
+            self._warned.add(said.kind)
+        self._node.report(f"{topic} {said.kind}", ReportLevel.WARNING, text)
 
     def watch(self) -> None:
         """Checks for a timeout of the command; after a pause of this process, waiting messages are read first."""

@@ -28,9 +28,9 @@ from hexapod_control.ros.qos import COMMAND, LATCHED
 from hexapod_control.ros.started_files import started_robot
 from hexapod_control.ros.static_frames import publish_mounting
 from hexapod_control.servos.bus.bus_interface import PortGoneError
+from hexapod_control.servos.i2c.i2c_bus import open_i2c
 from hexapod_control.servos.i2c.i2c_port import I2cPort, TransferError
 from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS, ImuDevice, ImuSample
-from hexapod_control.servos.i2c.open_bus import open_i2c
 from hexapod_control.servos.settings.io_section import ImuSection, IoSettings, io_settings
 
 THREAD = "imu"

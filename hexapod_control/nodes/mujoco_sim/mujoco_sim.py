@@ -24,13 +24,10 @@ from visualization_msgs.msg import MarkerArray
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
-from hexapod_control.nodes.announcements.implausible_values import report_implausible_values
-from hexapod_control.nodes.mujoco_sim.lidar_output import LidarOutput
+from hexapod_control.nodes.announcements.robot_file_reports import report_implausible_values
 from hexapod_control.nodes.mujoco_sim.running_world import RunningWorld
 from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
-from hexapod_control.nodes.mujoco_sim.simulation_output import SimulationOutput
-from hexapod_control.nodes.mujoco_sim.terrain_markers import terrain_markers
-from hexapod_control.nodes.mujoco_sim.viewer_window import ViewerWindow
+from hexapod_control.nodes.mujoco_sim.simulation_output import LidarOutput, SimulationOutput, terrain_markers
 from hexapod_control.nodes.servo_driver.torque_services import ArmedTopic, TorqueServices
 from hexapod_control.ros import messages, parameters
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
@@ -46,6 +43,43 @@ from hexapod_control.sim.rendering.front_camera import FrontCamera
 from hexapod_control.sim.rendering.state_recording import StateRecording
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import ONLY_IN, LidarSettings, WorldSettings
+
+PERIOD_S = 1 / 30
+
+
+class ViewerWindow:
+    """A window that shows the world; without a display the node reports that there is none.
+
+    `Any`: MuJoCo's viewer is not typed.
+    """
+
+    def __init__(self, node: GuardedNode, simulation: Simulation) -> None:
+        self._node = node
+        self._window: Any = None
+        self.open(simulation)
+        node.create_timer(PERIOD_S, self._show, clock=node.steady)
+
+    def open(self, simulation: Simulation) -> None:
+        """Shows a world instead of the previous one."""
+        import mujoco.viewer
+
+        self.close()
+        try:
+            self._window = mujoco.viewer.launch_passive(simulation.model, simulation.data)
+        except RuntimeError as error:
+            text = f"no window ({error}): set headless to true, or set DISPLAY"
+            self._node.report("window", ReportLevel.ERROR, text)
+
+    def _show(self) -> None:
+        if self._window is not None and self._window.is_running():
+            self._window.sync()
+
+    def close(self) -> None:
+        """Closes the window."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
 
 PUSH_DURATION_S = 0.2
 MAX_PUSH = 500.0  # [N] along each axis

@@ -30,15 +30,13 @@ from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.core.names import joint_names
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.sensing.heading_fusion import MAX_AGE_S, HeadingFusion
-from hexapod_control.core.sensing.odometry import Odometry
-from hexapod_control.core.sensing.support_forces import SupportForces
+from hexapod_control.core.sensing.foot_force_estimator import SupportForces
+from hexapod_control.core.sensing.odometry import MAX_AGE_S, HeadingFusion, Odometry
 from hexapod_control.core.sensing.usage import UsageMeter
 from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
 from hexapod_control.nodes.joint_state_input import JointStateInput, MeasuredSample
-from hexapod_control.nodes.odometry.pose_memory import PoseMemory
 from hexapod_control.nodes.odometry.settings import OdometrySettings
-from hexapod_control.nodes.odometry.usage_memory import UsageMemory
+from hexapod_control.nodes.odometry.stored_values import PoseMemory, UsageMemory
 from hexapod_control.ros import messages, parameters
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.message_types import TFMessage

@@ -20,8 +20,9 @@ from std_srvs.srv import Trigger
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.section_writer import own_file
-from hexapod_control.config.sentence import Refusal, Sentence
+from hexapod_control.config.sentence import Sentence, refuse
 from hexapod_control.core.names import quoted
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.nodes.servo_driver.settings import DriverSettings
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
@@ -39,7 +40,7 @@ from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settin
 
 END_TIMEOUT_S = 3.0  # for a calibration that was cancelled
 IDLE_PROMPT = {"state": "idle"}
-NOT_RUNNING = Refusal("not_running")
+NOT_RUNNING = refuse("not_running")
 ALL_STEPS = Choice((",".join(STEPS),), Sentence("all_steps"))
 WHICH_STEPS = Prompt(Sentence("which_steps"), (ALL_STEPS,), Typed.TEXT, hint=ALL_STEPS.word)
 
@@ -89,14 +90,14 @@ class CalibrationRun:
             self._driver.give_back(self._lease)
         self.outcome = {"state": outcome, "said": said}
 
-    def _recalibrate(self) -> str:
-        """Passes the saved calibrations to the driver. Returns why it refuses them, or an empty text."""
+    def _recalibrate(self) -> Refusal | None:
+        """Passes the saved calibrations to the driver. Returns why it refuses them."""
         try:
             settings = self._settings
             keep_section(settings.robot, SERVOS)
             return self._driver.recalibrate(servo_settings(load(settings.robot), settings.protocol, settings.port))
         except (BusError, RobotFileError, OSError) as error:
-            return str(error)
+            return Refusal.of(error)
 
     def _steps(self) -> list[str]:
         while True:
@@ -180,11 +181,11 @@ class CalibrationServices:
     def on_start(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Starts a calibration, unless the torque is on."""
         if self._current is not None:
-            return _answer(response, Refusal("running"))
+            return _answer(response, refuse("running"))
         try:
             self._run = CalibrationRun(self._driver, self._settings)
         except (RobotFileError, ValueError, BusError, OSError) as error:
-            return _answer(response, Refusal("not_started", error=error))
+            return _answer(response, refuse("not_started", error=error))
         return _answer(response, None)
 
     def on_accept(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -206,7 +207,7 @@ class CalibrationServices:
     def on_save(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Writes the robot file, once all steps are done."""
         if self._current is not None and self._current.step != SAVE:
-            return _answer(response, Refusal("not_done"))
+            return _answer(response, refuse("not_done"))
         return _answer(response, self._answer_question(YES.word))
 
     def on_cancel(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

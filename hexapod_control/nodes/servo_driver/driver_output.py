@@ -1,8 +1,12 @@
-"""The topics that servo_driver publishes: joint_states, foot_states, battery_state, armed, speed_share."""
+"""The topics that servo_driver publishes: joint_states, foot_states, battery_state, armed, speed_share.
+
+With foot switches, which are debounced, each pressed one counts as an even share of the weight.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -13,13 +17,71 @@ from hexapod_control.config.robots.urdf_import.joint_mapping import JointMapping
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.foot_force_estimator import FootForceEstimator
-from hexapod_control.nodes.servo_driver.switched_feet import SwitchedFeet
+from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.nodes.servo_driver.torque_services import ArmedTopic
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import COMMAND, LATCHED
 from hexapod_control.ros.row_messages import FootStates, JointLayout
 from hexapod_control.servos.driver.telemetry import Snapshot
+from hexapod_control.servos.i2c.foot_switches import FootSwitches, FootSwitchSection
+
+
+class Debounce:
+    """States of several switches, initialised by the first reading."""
+
+    def __init__(self, time: float) -> None:
+        """`time` [s] for which a new state must last."""
+        self.states: tuple[bool, ...] = ()
+        self._time = time
+        self._changed: list[float] = []  # [s] for which the readings of each switch have differed from its state
+
+    def update(self, read: Sequence[bool], dt: float) -> tuple[bool, ...]:
+        """Returns the states after a reading `dt` [s] after the last one."""
+        if not self.states:
+            self.states = tuple(read)
+            self._changed = [0.0] * len(read)
+        states = list(self.states)
+        for i, new in enumerate(read):
+            self._changed[i] = self._changed[i] + dt if new != states[i] else 0.0
+            if new != states[i] and self._changed[i] >= self._time:
+                states[i] = new
+                self._changed[i] = 0.0
+        self.states = tuple(states)
+        return self.states
+
+
+ALTERNATION = 1e-3  # relative change of every second reading: subscribers take constant ones for a frozen sensor
+MAX_STEP_S = 1.0  # between two readings
+
+
+class SwitchedFeet:
+    """The switches of one robot, debounced. Owned by one thread."""
+
+    def __init__(self, robot: Robot, section: FootSwitchSection, bus: str) -> None:
+        self._switches = FootSwitches(section, bus)
+        self._debounce = Debounce(section.bounce)
+        self._even = robot.mass * GRAVITY / len(robot.legs)  # [N]
+        self._read_at = -math.inf  # [s]
+        self._odd = False  # [s]
+
+    @property
+    def error(self) -> str:
+        """Why the switches are not known; empty if they are."""
+        return self._switches.error
+
+    def forces(self, now: float, board: Sequence[bool] | None) -> Array | None:
+        """Forces (n,) [N] at a steady time [s]; None if the switches are not known.
+
+        `board` is whether each input of the servos' board is high, None if unknown.
+        """
+        read = self._switches.read(board)
+        if read is None:
+            return None
+        pressed = self._debounce.update(read, min(now - self._read_at, MAX_STEP_S))
+        self._read_at = now
+        self._odd = not self._odd
+        return self._even * (np.array(pressed, dtype=float) + ALTERNATION * self._odd)
 
 
 class DriverOutput:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,14 +17,13 @@ from sensor_msgs.msg import JointState
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.posture.stand_up import lying_joints
+from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
-from hexapod_control.nodes.announcements.implausible_values import report_implausible_values
-from hexapod_control.nodes.servo_driver.bus_opener import bus_opener
+from hexapod_control.nodes.announcements.robot_file_reports import report_implausible_values
 from hexapod_control.nodes.servo_driver.calibration_services import CalibrationServices
-from hexapod_control.nodes.servo_driver.driver_output import DriverOutput
+from hexapod_control.nodes.servo_driver.driver_output import DriverOutput, SwitchedFeet
 from hexapod_control.nodes.servo_driver.planner_requests import PlannerRequests
 from hexapod_control.nodes.servo_driver.settings import DriverSettings
-from hexapod_control.nodes.servo_driver.switched_feet import SwitchedFeet
 from hexapod_control.nodes.servo_driver.torque_services import TorqueServices
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.monitoring.graph_identity import Phase
@@ -33,16 +32,47 @@ from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.qos import COMMAND
 from hexapod_control.ros.row_messages import JointLayout
 from hexapod_control.ros.started_files import started_mapping, started_robot
-from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError
+from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneError
 from hexapod_control.servos.bus.serial_port import latency, slow_adapter
+from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.driver.driver import Driver
+from hexapod_control.servos.driver.target_follower import SPEED_MARGIN
 from hexapod_control.servos.driver.telemetry import PlannerRequest, Snapshot, TorqueState
 from hexapod_control.servos.driver.torque_switch import HOW_TO_ARM
 from hexapod_control.servos.i2c.supply_sensor import SupplySensor
 from hexapod_control.servos.line_search import with_findings
+from hexapod_control.servos.protocol_registry import PROTOCOLS
+from hexapod_control.servos.protocols.loopback import LoopbackBus
 from hexapod_control.servos.settings.io_section import io_settings
-from hexapod_control.servos.settings.servo_section import OnExit, servo_settings
+from hexapod_control.servos.settings.servo_section import LOOPBACK, OnExit, ServoSettings, servo_settings
 from hexapod_control.servos.settings.unused_settings import unused_settings
+
+LOOPBACK_SPEED_FACTOR = 2.0  # of the fastest command: loopback servos follow without lag
+
+
+def bus_opener(
+    settings: ServoSettings, robot: Robot, start: Array, margin: float, force_model: bool, *, touch: bool = False
+) -> Callable[[], Bus]:
+    """A function that opens the bus of these settings. Loopback servos start at `start` (n, 3) [rad].
+
+    Replies may be late by `margin` [s], where servos reply. `force_model` accepts any model. `touch`: the
+    touch inputs of the board are read.
+    """
+    if settings.protocol == LOOPBACK:
+        angles = np.ravel(start).tolist()
+        positions = {joint.id: joint.raw(q) for joint, q in zip(settings.joints, angles, strict=True)}
+        fastest = SPEED_MARGIN * max(joint.no_load_speed for leg in robot.legs for joint in leg.joints)
+        return lambda: LoopbackBus(settings.ids, positions=positions, speed=LOOPBACK_SPEED_FACTOR * fastest)
+    protocol = PROTOCOLS[settings.protocol]
+    options: dict[str, Any] = dict(settings.options)  # keyword arguments of `open`, different ones for each protocol
+    if "wait" in protocol.options:
+        options["wait"] = ReplyTiming(margin=margin)
+    if "force_model" in protocol.options:
+        options["force_model"] = force_model
+    if "touch" in protocol.options:
+        options["touch"] = touch
+    return lambda: protocol.open(protocol.connect(settings.port, settings.baud), settings.ids, **options)
+
 
 TARGET_SILENCE_S = 0.25  # time without targets after which the robot counts as at rest
 THREAD_SWITCH_S = 0.001  # Python's switch interval: short, so that the bus thread runs in time
@@ -261,7 +291,7 @@ class ServoDriverNode(GuardedNode):
         self._calibration.close()
         failure = self.driver.close(self._servos.on_exit is not OnExit.HOLD)
         if failure:
-            self.report("exit", ReportLevel.ERROR, failure)
+            self.report("exit", ReportLevel.ERROR, str(failure))
 
 
 def _number(value: float | None) -> str:

@@ -11,6 +11,7 @@ from typing import Protocol
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool, Trigger
 
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import LATCHED
 from hexapod_control.servos.driver.torque_switch import HOW_TO_ARM
@@ -23,20 +24,20 @@ class TorqueControl(Protocol):
     def latched(self) -> bool:
         """Whether an emergency stop is latched."""
 
-    def press_estop(self) -> str:
-        """Latches and switches the torque off. Returns why torque-off could not be sent, or an empty text."""
+    def press_estop(self) -> Refusal | None:
+        """Latches and switches the torque off. Returns why torque-off could not be sent."""
 
     def release_estop(self) -> None:
         """Releases the button; the latch stays."""
 
-    def reset_fault(self) -> str:
-        """Clears the latch and past faults. Returns a fault that persists, or an empty text."""
+    def reset_fault(self) -> Refusal | None:
+        """Clears the latch and past faults. Returns a fault that persists."""
 
-    def arm(self) -> str:
-        """Switches the torque on at the present joint angles. Returns why it is not on, or an empty text."""
+    def arm(self) -> Refusal | None:
+        """Switches the torque on at the present joint angles. Returns why it is not on."""
 
-    def disarm(self) -> str:
-        """Switches the torque off. Returns why torque-off could not be sent, or an empty text."""
+    def disarm(self) -> Refusal | None:
+        """Switches the torque off. Returns why torque-off could not be sent."""
 
 
 class ArmedTopic:
@@ -72,7 +73,7 @@ class TorqueServices:
             response.success = True
             return response
         failure = self._torque.press_estop()
-        response.success = not failure
+        response.success = failure is None
         if failure:
             response.message = f"latched, but torque-off could not be sent: {failure}; cut the servos' power"
         else:
@@ -82,23 +83,23 @@ class TorqueServices:
         return response
 
     def _reset_fault(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        reason = self._torque.reset_fault()
-        response.success = not reason
-        response.message = reason or "no fault; call arm to switch the torque on"
+        fault = self._torque.reset_fault()
+        response.success = fault is None
+        response.message = str(fault or "no fault; call arm to switch the torque on")
         return response
 
     def _arm(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        reason = self._torque.arm()
-        if reason:
-            self._node.report("arm", ReportLevel.WARNING, f"not armed: {reason}")
+        refusal = self._torque.arm()
+        if refusal:
+            self._node.report("arm", ReportLevel.WARNING, f"not armed: {refusal}")
         else:
             self._node.withdraw("torque")
-        response.success = not reason
-        response.message = reason or "torque is on"
+        response.success = refusal is None
+        response.message = str(refusal or "torque is on")
         return response
 
     def _disarm(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         failure = self._torque.disarm()
-        response.success = not failure
+        response.success = failure is None
         response.message = f"torque-off could not be sent: {failure}" if failure else "torque is off"
         return response

@@ -23,7 +23,6 @@ MAX_AGE_S = MAX_NODE_SILENCE_S  # of a status, after which it is stale
 MAX_STALE_S = 600.0  # after which the status of a node is forgotten, unless the robot needs that node
 NEVER_FORGOTTEN = (*NEEDED_NODES, *HARDWARE_NODES, *OTHER_NODES)
 MAX_STATUSES = 200
-SERVICE_HINT = re.compile(r": call (arm|estop)\b.*$")  # the page has a button for it
 MAX_EVENTS = 200
 MAX_TEXT = 240  # characters
 
@@ -40,11 +39,6 @@ class NodeStatus(NamedTuple):
     def shown_level(self) -> int:
         """The level; STALE if the node has not reported for too long."""
         return STALE if self.age > MAX_AGE_S else self.level
-
-    @property
-    def shown_text(self) -> str:
-        """The text without services to call."""
-        return SERVICE_HINT.sub("", self.text)
 
 
 class RecentStatuses:
@@ -100,16 +94,14 @@ def _row(name: str, status: NodeStatus) -> dict[str, str | int]:
     return {
         "name": short_name(name),
         "level": status.shown_level,
-        "text": status.shown_text,
+        "text": status.text,
         "age": round(status.age),
     }
 
 
 def errors(nodes: Mapping[str, NodeStatus]) -> dict[str, str]:
     """The texts of all errors, by the short name of the node."""
-    return {
-        short_name(name): status.shown_text for name, status in sorted(nodes.items()) if status.shown_level == ERROR
-    }
+    return {short_name(name): status.text for name, status in sorted(nodes.items()) if status.shown_level == ERROR}
 
 
 def _all(nodes: Mapping[str, Mapping[str, str]], key: str) -> list[str]:
@@ -241,7 +233,7 @@ class EventLog:
                 new = (level, "log_stale")
                 values = {"node": node}
             else:
-                new = (level, status.shown_text)
+                new = (level, status.text)
                 values = None
             last = self._last.get(node, (0, ""))
             self._last[node] = new

@@ -24,7 +24,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from hexapod_control.config.robots.urdf_import.joint_mapping import JointMapping
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist
-from hexapod_control.core.motions.motion_state import END_PHASES, REFUSED, MotionState
+from hexapod_control.core.motions.motion_topics import END_PHASES, REFUSED, MotionState
 from hexapod_control.core.names import HARDWARE_NODES, joint_names
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.joint_state_input import TOPIC, JointStateInput

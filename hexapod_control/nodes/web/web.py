@@ -22,7 +22,7 @@ from typing import Any
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.simulated_world import WORLDS
 from hexapod_control.nodes.announcements import local_announcement
-from hexapod_control.nodes.odometry.usage_memory import usage_folder
+from hexapod_control.nodes.odometry.stored_values import usage_folder
 from hexapod_control.nodes.web.camera_feed import CameraFeed
 from hexapod_control.nodes.web.command_queue import CommandQueue
 from hexapod_control.nodes.web.diagnostics_summary import EventLog, LogEvent

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 
-from hexapod_control.servos.bus.board_probe import BoardProbe
 from hexapod_control.servos.bus.bus_interface import TRIES, Bus, BusError, BusFeatures, ServoFault, ServoQuantity
 from hexapod_control.servos.bus.model_numbers import ModelCheck
+from hexapod_control.servos.bus.pulse_board import BoardProbe
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import ReplyTiming, Transaction
 

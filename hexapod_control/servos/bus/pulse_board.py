@@ -1,6 +1,9 @@
 """Parts shared by boards for hobby servos: staged goals, clamping, wire timing. Raw units are us; 0 is no pulse.
 
 Hobby servos have no feedback: a board reports the pulse that it sends, not the position of the servo.
+
+A Pololu Maestro is detected before servo frames are sent: it would read the bytes after an FF as a channel and target.
+Servos ignore that request as noise. Source: Pololu Maestro User's Guide, "Get Errors" and "Mini SSC Protocol".
 """
 
 from __future__ import annotations
@@ -11,8 +14,35 @@ import time
 from collections.abc import Mapping, Sequence
 
 from hexapod_control.servos.bus.bus_interface import BusCounters, BusError, NoAnswerError, RawScale, transmission_time
+from hexapod_control.servos.bus.model_numbers import WrongModelError
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.bus.transaction import LATE_MEMORY_S
+
+GET_ERRORS = b"\xa1"  # reply: the error word, two bytes, which is then cleared
+CLEARED = b"\x00\x00"
+ANSWER_WAIT_S = 0.03
+
+
+class BoardProbe:
+    """Queries the port once, before the first frame."""
+
+    def __init__(self, port: Port) -> None:
+        self._port = port
+        self._done = False
+
+    def check(self) -> None:
+        """Raises WrongModelError if a Maestro answers."""
+        if not self._done and self._answer() and self._answer() == CLEARED:
+            raise WrongModelError("the port answers like a Pololu Maestro: use protocol maestro")
+        self._done = True
+
+    def _answer(self) -> bytes:
+        """The error word of a Maestro; empty without a complete reply."""
+        self._port.clear()
+        self._port.write(GET_ERRORS)
+        reply = self._port.read(len(CLEARED), time.monotonic() + ANSWER_WAIT_S)
+        return reply if len(reply) == len(CLEARED) else b""
+
 
 SCALE = RawScale(unit="us", low=500, high=2500, center=1500, per_rad=2000.0 / math.pi)
 REPLY_TIMEOUT_S = 0.03  # for a reply of the board, including the USB turnaround

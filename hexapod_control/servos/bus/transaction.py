@@ -43,7 +43,12 @@ class OpenRequest:
 
 
 class LateReplies:
-    """Estimates how late replies are at present, and how long to wait for a missing one. Times are steady [s]."""
+    """Estimates how late replies are at present, and how long to wait for a missing one. Times are steady [s].
+
+    A servo that is absent and a reply that is late look the same at the deadline. Waiting for every missing reply would
+    stop the robot for each unplugged servo; never waiting would read the late reply as the answer to the next request.
+    So replies are waited for while some are known to be late, and as a probe if known servos fall silent at once.
+    """
 
     def __init__(self) -> None:
         self.lateness = 0.0  # [s] maximum of the replies that are late at present; 0 if none is
@@ -75,8 +80,9 @@ class LateReplies:
     def wait_time(self, request: OpenRequest, now: float) -> float:
         """Time [s] after the last reply in which the next reply to a request is still expected."""
         self._forget(now)
-        if self._gap:
+        if self._gap:  # twice the longest pause that was seen: delays of an adapter or computer vary
             return min(max(2.0 * self._gap, LATE_PROBE_WAIT_S), MAX_LATE_WAIT_S)
+        # One silent servo is a bad cable; all servos of a request, or several requests in a row, may be a stalled line.
         sudden = request.missing == request.ids <= self._known and now - self._last_reply < LATE_PROBE_WINDOW_S
         several = len(request.ids) > 1 or self._unanswered >= MIN_UNANSWERED - 1
         return LATE_PROBE_WAIT_S if sudden and several else 0.0
@@ -141,7 +147,7 @@ class Transaction:
         self.awaited = frozenset()
         request = self._open
         self._open = None
-        if request is not None:
+        if request is not None:  # first the replies that are on their way: a second request would collide with them
             self._collect(request)
             if request.frame != frame:
                 self._finish(request)
@@ -215,7 +221,7 @@ class Transaction:
     def _begin(self, frame: bytes, ids: Collection[int], size: int, decoder: PacketDecoder) -> OpenRequest:
         self._clear()
         self.send(frame)
-        due = self._busy_until + self.reply_timeout(size, len(ids))
+        due = self._busy_until + self.reply_timeout(size, len(ids))  # from the end of what is still being transmitted
         return OpenRequest(frame, frozenset(ids), size, decoder, due, due, due, set(ids))
 
     def _clear(self) -> None:
@@ -243,6 +249,7 @@ class Transaction:
 
         While something is urgent, none are waited for; they stay `awaited`.
         """
+        # In time: blocks until all bytes are there, or the deadline; a full read means that more may be waiting.
         more = time.monotonic() < request.due
         while request.missing and more and not self.urgent.is_set():
             size = request.size * len(request.missing)
@@ -250,6 +257,7 @@ class Transaction:
             self._take(request, data)
             self._recognise(data, request.ids)
             more = len(data) == size or time.monotonic() < request.due
+        # Late: byte by byte, as nobody knows when; at most MAX_WAIT_S, so that the cycle can send goals in between.
         latest = max(time.monotonic(), request.due) + MAX_WAIT_S
         more = True
         while request.missing and more and not self.urgent.is_set():
@@ -261,7 +269,7 @@ class Transaction:
             waiting = begin < limit if data else time.monotonic() < min(limit, latest)
             more = self._take(request, data, arrival) or waiting
             self._recognise(data, request.ids)
-            request.over = not more and limit <= latest
+            request.over = not more and limit <= latest  # else MAX_WAIT_S has ended this call, not the request
 
     def _read(self, size: int, deadline: float) -> bytes:
         begin = time.monotonic()

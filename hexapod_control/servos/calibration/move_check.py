@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from hexapod_control.config.sentence import Refusal, Sentence
+from hexapod_control.config.sentence import Sentence, refuse
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.servos.bus.bus_interface import OFF_FAULTS, Bus, ServoFault, ServoQuantity, ServoReading
 from hexapod_control.servos.calibration.dialog import name
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
@@ -28,16 +29,16 @@ def move_failure(
     servo = Sentence("joint_and_id", joint=name(joint.short_name), id=joint.id)
     reading = _reading(bus, joint.id)
     if reading is None or reading.position is None:
-        return Refusal("servo_silent_after_move", servo=servo)
+        return refuse("servo_silent_after_move", servo=servo)
     where = joint.angle(reading.position)
     values = {"servo": servo, "place": math.degrees(where), "goal": math.degrees(angle)}
     if reading.fault & OFF_FAULTS:
         faults = " and ".join(str(each.name).lower() for each in ServoFault if each in reading.fault)
-        return Refusal("fault_after_move", faults=faults, **values)
+        return refuse("fault_after_move", faults=faults, **values)
     if joint.id in torque_missing(bus, [joint.id], True):
-        return Refusal("torque_lost_in_move", **values)
+        return refuse("torque_lost_in_move", **values)
     if abs(where - angle) > min(max_error, max(MIN_ERROR, 0.5 * abs(angle - begin))):
-        return Refusal("goal_not_reached", **values)
+        return refuse("goal_not_reached", **values)
     return None
 
 

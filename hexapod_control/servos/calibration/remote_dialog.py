@@ -6,7 +6,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hexapod_control.config.sentence import Refusal, Sentence
+from hexapod_control.config.sentence import Sentence, refuse
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.servos.calibration.dialog import Abandoned, Dialog, Prompt
 
 POLL_PERIOD_S = 0.02  # between two calls of `meanwhile`
@@ -62,7 +63,7 @@ class RemoteDialog(Dialog):
         """Answers the open prompt."""
         with self._changed:
             if self.state.prompt is None or self._answer is not None:
-                return Refusal("no_question")
+                return refuse("no_question")
             self._answer = text.strip()
             self._changed.notify()
         return None

@@ -17,7 +17,7 @@ from hexapod_control.servos.calibration.guide import STEPS, CalibrationGuide
 from hexapod_control.servos.calibration.progress_file import ProgressFile
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.calibration.steps.level_feet import Residuals
-from hexapod_control.servos.preflight.preflight import inspect, with_offsets
+from hexapod_control.servos.preflight import inspect, with_offsets
 from hexapod_control.servos.protocol_registry import PROTOCOLS, scale
 from hexapod_control.servos.settings.save_servo_section import save
 from hexapod_control.servos.settings.servo_section import ServoSettings

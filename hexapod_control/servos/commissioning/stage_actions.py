@@ -25,7 +25,7 @@ from hexapod_control.servos.commissioning.stages import BY_KEY, CommissioningPro
 from hexapod_control.servos.commissioning.weight_test import MIN_SHARE, LoadWatch, lying, rise, standing
 from hexapod_control.servos.line_search import LineFinding
 from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.settings.joint_words import JointWordsError, joint_row
+from hexapod_control.servos.settings.joint_section import JointWordsError, joint_row
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
 ALL_DO = Choice(("", "y", "yes"), Sentence("all_do"))

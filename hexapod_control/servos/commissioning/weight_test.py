@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hexapod_control.config.sentence import Refusal, Sentence
+from hexapod_control.config.sentence import Sentence, refuse
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.bus.bus_interface import Bus, ServoQuantity, ServoReading
 from hexapod_control.servos.calibration.dialog import name
@@ -52,14 +53,14 @@ class LoadWatch:
             self.unloaded = self.unloaded or min(volts)
             self.lowest = min(self.lowest or min(volts), *volts)
         if silent and readings:
-            return Refusal("servo_silent_under_load", joint=name(silent[0].short_name), id=silent[0].id)
+            return refuse("servo_silent_under_load", joint=name(silent[0].short_name), id=silent[0].id)
         if self.lowest and self.lowest < MIN_SHARE * self.unloaded:
-            return Refusal("supply_falls", unloaded=self.unloaded, lowest=self.lowest)
+            return refuse("supply_falls", unloaded=self.unloaded, lowest=self.lowest)
         if self.worst is not None and self.highest > MAX_LOAD:
-            return Refusal("too_heavy", joint=name(self.worst.short_name), percent=100 * self.highest)
+            return refuse("too_heavy", joint=name(self.worst.short_name), percent=100 * self.highest)
         if not hot:
             return None
-        return Refusal("servo_hot", joint=name(hot[0].short_name), limit=MAX_TEMPERATURE)
+        return refuse("servo_hot", joint=name(hot[0].short_name), limit=MAX_TEMPERATURE)
 
     @property
     def result(self) -> Sentence:
@@ -101,7 +102,7 @@ def rise(
     finally:
         jogger.relax()
     if refused:
-        raise StageError(refused)
+        raise StageError(Sentence.of(refused))
     return watch
 
 

@@ -6,6 +6,7 @@ import contextlib
 import math
 from collections.abc import Callable
 
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneError
 from hexapod_control.servos.bus.model_numbers import WrongModelError
 from hexapod_control.servos.driver.presence import ServoClock
@@ -53,7 +54,7 @@ class BusConnection:
         self._battery = battery
         self.bus: Bus | None = None
         self.group: ServoGroup | None = None
-        self.lost_reason = "the port is not open yet"
+        self.lost_reason = Refusal("not_open", "the port is not open yet")
         self.reconnections = 0
         self.servo_clock = ServoClock(clock)
         self._settings = settings
@@ -67,9 +68,11 @@ class BusConnection:
         return 1.0 / (self.group.budget.rate if self.group else self._settings.rate)
 
     @property
-    def refusal(self) -> str:
-        """Why nothing can be sent; empty while the bus is open."""
-        return "" if self.group else f"the servos are not connected: {self.lost_reason}"
+    def refusal(self) -> Refusal | None:
+        """Why nothing can be sent; None while the bus is open."""
+        if self.group is not None:
+            return None
+        return Refusal("not_connected", "the servos are not connected: {reason}", reason=self.lost_reason)
 
     def open(self, *, off: bool = False) -> None:
         """Opens the bus, checks that all servos answer and reads their positions.
@@ -101,7 +104,7 @@ class BusConnection:
         try:
             self.open(off=off)
         except (PortGoneError, BusError) as error:
-            self.lost_reason = str(error)
+            self.lost_reason = Refusal.of(error)
             self._back_off.failed(self._clock())
             return False
         self.reconnections += 1
@@ -123,7 +126,7 @@ class BusConnection:
         if self.bus is not None:
             self.bus.urgent.clear()
 
-    def lose(self, reason: str) -> None:
+    def lose(self, reason: Refusal) -> None:
         """Closes the bus after a failure; `reopen` tries again later."""
         self.lost_reason = reason
         self.close()

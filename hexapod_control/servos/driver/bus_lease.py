@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.servos.bus.bus_interface import (
     Bus,
     BusError,
@@ -20,13 +21,14 @@ from hexapod_control.servos.bus.bus_interface import (
 from hexapod_control.servos.driver.bus_thread import BusRequest
 
 LeaseResult = TypeVar("LeaseResult")
+GIVEN_BACK = Refusal("given_back", "the bus was given back")
 
 
 class BusLease(Bus):
     """A lent Bus. Once the lease is over, the torque is off and every method except `relax` raises BusError."""
 
-    def __init__(self, bus: Bus, ask: Callable[[BusRequest], str]) -> None:
-        """`ask` makes the bus thread serve a request, and returns its answer."""
+    def __init__(self, bus: Bus, ask: Callable[[BusRequest], Refusal | None]) -> None:
+        """`ask` makes the bus thread serve a request, and returns its refusal."""
         self.ids = bus.ids
         self.scale = bus.scale
         self.can_read = bus.can_read
@@ -35,9 +37,9 @@ class BusLease(Bus):
         self.features = BusFeatures(registers=bus.features.registers)  # ids and torque belong to the driver
         self._bus = bus
         self._ask = ask
-        self.over = ""  # the reason, once it is over
+        self.over: Refusal | None = None  # the reason, once it is over
 
-    def end(self, reason: str) -> None:
+    def end(self, reason: Refusal) -> None:
         """Ends the lease: every later transaction is refused."""
         self.over = self.over or reason
 
@@ -45,7 +47,7 @@ class BusLease(Bus):
         results: list[LeaseResult] = []
         failed: list[Exception] = []
 
-        def serve(request: BusRequest) -> str:
+        def serve(request: BusRequest) -> Refusal | None:
             if self.over:
                 return self.over
             try:
@@ -55,13 +57,13 @@ class BusLease(Bus):
                 raise
             except BusError as error:  # an error of the borrower, not of the driver
                 failed.append(error)
-            return ""
+            return None
 
-        answer = self._ask(BusRequest(serve))
+        refusal = self._ask(BusRequest(serve))
         if failed:
             raise failed[0]
         if not results:
-            raise BusError(answer)
+            raise BusError(refusal)
         return results[0]
 
     @property
@@ -117,18 +119,18 @@ class CurrentLease:
         """Whether the bus is lent."""
         return self._lease is not None
 
-    def lend(self, bus: Bus, ask: Callable[[BusRequest], str]) -> BusLease:
+    def lend(self, bus: Bus, ask: Callable[[BusRequest], Refusal | None]) -> BusLease:
         """Begins a lease."""
         self._lease = BusLease(bus, ask)
         return self._lease
 
-    def revoke(self, reason: str) -> None:
+    def revoke(self, reason: Refusal) -> None:
         """Ends the lease, if there is one."""
         if self._lease is not None:
-            self._lease.end(reason or "the torque was switched off")
+            self._lease.end(reason)
             self._lease = None
 
     def give_back(self, lease: BusLease) -> None:
         """Ends a lease that its borrower returns; it may be over already."""
-        lease.end("the bus was given back")
+        lease.end(GIVEN_BACK)
         self._lease = None if self._lease is lease else self._lease

@@ -6,37 +6,43 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable
+from enum import Enum
+
+from hexapod_control.core.refusal import Refusal
 
 ANSWER_TIMEOUT_S = 5.0  # of the thread to a caller
 OVERRUN_SHARE = 0.5  # of a cycle period; a cycle that starts later than this counts as an overrun
 
 
+class Answer(Enum):
+    """When the caller of a request is answered, if not at once."""
+
+    LATER = "later"  # `finish` is called
+
+
 class BusRequest:
-    """A request to the bus thread, which serves it once; the caller waits for `done` and reads `answer`."""
+    """A request to the bus thread, which serves it once; the caller waits for `done` and reads `refusal`."""
 
-    def __init__(self, act: Callable[[BusRequest], str | None], *, urgent: bool = False) -> None:
-        """The bus thread calls `act`, which returns the answer, or None if `finish` is called later.
-
-        An `urgent` request does not wait for late replies.
-        """
+    def __init__(self, act: Callable[[BusRequest], Refusal | Answer | None], *, urgent: bool = False) -> None:
+        """The bus thread calls `act`. An `urgent` request does not wait for late replies."""
         self.act = act
         self.urgent = urgent
-        self.answer = ""
+        self.refusal: Refusal | None = None
         self.done = threading.Event()
 
     def serve(self) -> None:
-        """Runs the request. An exception becomes the answer and is raised again for the driver."""
+        """Runs the request. An exception becomes its refusal and is raised again for the driver."""
         try:
             answer = self.act(self)
         except Exception as error:
-            self.finish(str(error))
+            self.finish(Refusal.of(error))
             raise
-        if answer is not None:
+        if answer is not Answer.LATER:
             self.finish(answer)
 
-    def finish(self, answer: str = "") -> None:
-        """Answers the caller; an empty text is success."""
-        self.answer = answer
+    def finish(self, refusal: Refusal | None = None) -> None:
+        """Answers the caller."""
+        self.refusal = refusal
         self.done.set()
 
 
@@ -85,11 +91,7 @@ class BusThread:
 
     def post(self, act: Callable[[], None]) -> None:
         """Queues an action for the next cycle, without waiting for it."""
-
-        def run(request: BusRequest) -> None:
-            act()
-
-        self.requests.append(BusRequest(run))
+        self.requests.append(BusRequest(lambda request: act()))
 
     def ask(self, request: BusRequest, timeout_s: float, *, first: bool = False) -> bool:
         """Makes the thread serve a request, before all others if `first`. Returns whether it answered in time."""

@@ -15,11 +15,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneError, ServoFault
 from hexapod_control.servos.driver.bus_connection import BusConnection
 from hexapod_control.servos.driver.bus_lease import BusLease
-from hexapod_control.servos.driver.bus_thread import ANSWER_TIMEOUT_S, BusRequest, BusThread
+from hexapod_control.servos.driver.bus_thread import ANSWER_TIMEOUT_S, Answer, BusRequest, BusThread
 from hexapod_control.servos.driver.servo_group import ServoGroup
 from hexapod_control.servos.driver.servo_health import ServoHealth
 from hexapod_control.servos.driver.servo_readings import BROWN_OUT_SHARE
@@ -34,6 +35,8 @@ from hexapod_control.servos.settings.servo_section import OnSilence, ServoSettin
 GOAL_CYCLES = 1.25  # duration of a goal in cycles: servos do not stop before the next goal, even if cycles jitter
 READ_SHARE = 0.8  # of a cycle, after which no transaction is started
 MAX_EVENTS = 64
+DISARMED = Refusal("disarmed", "disarmed")
+NO_ANSWER = Refusal("thread_silent", "the driver's thread does not answer: restart the driver")
 
 
 class JointTargets(NamedTuple):
@@ -86,24 +89,25 @@ class DriverCycle:
             if self._connection.group is not None:
                 self._drive(self._connection.group)
         except PortGoneError as error:
-            self._lose(str(error))
+            self._lose(Refusal.of(error))
         except BusError as error:
-            self._abort_arming(str(error))
+            self._abort_arming(Refusal.of(error))
         except Exception as error:  # a bug: the robot holds and does not continue
-            reason = f"the driver failed with {type(error).__name__}: {error}; report it"
+            text = "the driver failed with {name}: {error}; report it"
+            reason = Refusal("driver_failed", text, name=type(error).__name__, error=error)
             self._torque.forget(reason)
             self._lose(reason)
 
-    def _abort_arming(self, reason: str) -> None:
+    def _abort_arming(self, reason: Refusal) -> None:
         """Reports a bus error and cancels an unfinished arming."""
-        self.note("bus", reason)
+        self.note("bus", str(reason))
         if self._torque.state is TorqueState.ARMING:
             try:
                 self._torque.undo_arming(reason)
             except PortGoneError as error:
-                self._lose(str(error))
+                self._lose(Refusal.of(error))
 
-    def _lose(self, reason: str) -> None:
+    def _lose(self, reason: Refusal) -> None:
         """Closes the bus. Torque that is on counts as unknown: the servos hold without the port."""
         if self._torque.state.holds:
             self._torque.doubt()
@@ -119,7 +123,7 @@ class DriverCycle:
         elif self._torque.ordered_off:
             state = "torque is off: call arm"
         else:
-            self._torque.forget("the port was lost")
+            self._torque.forget(Refusal("port_lost", "the port was lost"))
             state = "its servos are left as they are: call arm"
         self.note("port", f"{self._settings.port or self._settings.protocol} is back, {state}")
 
@@ -155,7 +159,7 @@ class DriverCycle:
         """Switches the torque off again if something else has switched it on."""
         index = self._torque_watch.check(group)
         if index is not None:
-            self._torque.off("a servo has switched its torque on")
+            self._torque.off(Refusal("torque_came_on", "a servo has switched its torque on"))
             text = f"{group.describe([index])} has torque although it was switched off: switched off again; "
             self.note("torque", text + "end other programs that use the bus, check its cables")
 
@@ -163,7 +167,7 @@ class DriverCycle:
         """Resumes at the servos' positions once all that answer have reported; fewer than half may lack torque."""
         without_torque = [i for i in self._restarts.check(group) if not self._health.explains(group, i)]
         if len(without_torque) >= BROWN_OUT_SHARE * len(group.ids):
-            self._health.brown_out = "the servos have restarted without torque"
+            self._health.brown_out = Refusal("brown_out", "the servos have restarted without torque")
         elif not self._restarts.update(group, many_silent=self._health.silent_many):
             self._resume_all(group, without_torque)
             self._restarts.forget()
@@ -212,7 +216,7 @@ class DriverCycle:
         timeout = self._settings.silence_time
         if self._settings.on_silence is OnSilence.OFF and self._follower.held_for(now) >= timeout:
             self.note("silence", f"no joint_targets for {timeout:g} s: torque off; call arm")
-            self._torque.off("")
+            self._torque.off(Refusal("silence", "the torque was switched off"))
 
     def _arm(self, group: ServoGroup, now: float) -> None:
         joints = self._torque.continue_arming(now)
@@ -229,19 +233,20 @@ class DriverCycle:
             if engaged and self._health.allow_restart(index, now):
                 self.note("overload", f"{group.describe([index])} was overloaded: restarted")
                 group.clear_fault(index)
-        if self._torque.engaged and (self._health.brown_out or self._health.off_reason):
+        reason = self._health.off_reason or self._health.brown_out
+        if self._torque.engaged and reason is not None:
             self._restarts.forget()
             if self._health.brown_out:
                 self.note("brown-out", self._health.brown_out_text)
-            self._torque.off(self._health.off_reason or self._health.brown_out)
+            self._torque.off(reason)
 
-    def recalibrate(self, settings: ServoSettings) -> str:
-        """Uses new calibrations of the same servos. Returns why they were refused, or an empty text."""
+    def recalibrate(self, settings: ServoSettings) -> Refusal | None:
+        """Uses new calibrations of the same servos."""
         if self._torque.engaged:
-            return "the servos hold: restart the driver"
+            return Refusal("servos_hold", "the servos hold: restart the driver")
         self._settings = settings
         self._connection.recalibrate(settings)
-        return ""
+        return None
 
     def note(self, kind: str, text: str, question: str = "") -> None:
         """Adds an event."""
@@ -314,10 +319,10 @@ class Driver:
         """Sets targets (n, 3) [rad] with their speeds [rad/s] at a steady time [s]; only the newest are used."""
         self._cycle.take(JointTargets(target, velocity, now))
 
-    def press_estop(self) -> str:
+    def press_estop(self) -> Refusal | None:
         """Latches the emergency stop, and switches the torque off before anything else is sent.
 
-        Returns why torque-off could not be sent, or an empty text.
+        Returns why torque-off could not be sent.
         """
         self._estop.press()
         torque_off = BusRequest(lambda request: self._torque.switch_off(ESTOP_LATCHED), urgent=True)
@@ -327,33 +332,33 @@ class Driver:
         """Releases the button; the latch stays."""
         self._estop.release()
 
-    def reset_fault(self) -> str:
-        """Clears the latch and past faults. Returns a fault that persists, or an empty text."""
+    def reset_fault(self) -> Refusal | None:
+        """Clears the latch and past faults. Returns a fault that persists."""
         return self._ask(BusRequest(lambda request: self._estop.reset() or self._health.reset(self._connection.group)))
 
-    def arm(self) -> str:
-        """Switches the torque on at the present joint angles. Returns why it is not on, or an empty text."""
+    def arm(self) -> Refusal | None:
+        """Switches the torque on at the present joint angles. Returns why it is not on."""
         begun = threading.Event()
 
-        def begin(request: BusRequest) -> str | None:
+        def begin(request: BusRequest) -> Refusal | Answer | None:
             if not self._torque.engaged:
                 begun.set()
             return self._torque.begin_arming(request, self._health.begin_arming())
 
         def give_up() -> None:
             if begun.is_set() and self._torque.engaged:
-                self._torque.undo_arming("arming took too long")
+                self._torque.undo_arming(Refusal("arming_too_slow", "arming took too long"))
 
         request = BusRequest(begin)
-        answer = self._ask(request)
+        refusal = self._ask(request)
         if not request.done.is_set():  # no torque after the caller has given up
             self._thread.withdraw(request)
             self._thread.post(give_up)
-        return answer
+        return refusal
 
-    def disarm(self) -> str:
-        """Switches the torque off. Returns why torque-off could not be sent, or an empty text."""
-        return self._ask(BusRequest(lambda request: self._torque.switch_off("disarmed"), urgent=True))
+    def disarm(self) -> Refusal | None:
+        """Switches the torque off. Returns why torque-off could not be sent."""
+        return self._ask(BusRequest(lambda request: self._torque.switch_off(DISARMED), urgent=True))
 
     def hold(self) -> None:
         """Holds the present joint angles until the next targets."""
@@ -367,32 +372,25 @@ class Driver:
         """The bus on lease while the torque is off; return it with `give_back`. Raises BusError if refused."""
         lent: list[BusLease] = []
 
-        def lend(request: BusRequest) -> str:
-            lease = self._torque.lend(self._ask)
-            if isinstance(lease, str):
-                return lease
-            lent.append(lease)
-            return ""
-
-        answer = self._ask(BusRequest(lend))
+        refusal = self._ask(BusRequest(lambda request: lent.append(self._torque.lend(self._ask))))
         if not lent:
-            raise BusError(answer)
+            raise BusError(refusal)
         return lent[0]
 
     def give_back(self, lease: BusLease) -> None:
         """Ends a lease."""
         self._thread.post(lambda: self._torque.give_back(lease))
 
-    def recalibrate(self, settings: ServoSettings) -> str:
-        """Uses new calibrations of the same servos. Returns why they were refused, or an empty text."""
+    def recalibrate(self, settings: ServoSettings) -> Refusal | None:
+        """Uses new calibrations of the same servos."""
         return self._ask(BusRequest(lambda request: self._cycle.recalibrate(settings)))
 
-    def _ask(self, request: BusRequest, *, first: bool = False) -> str:
-        """Makes the bus thread serve a request. Returns its answer, or why there is none."""
+    def _ask(self, request: BusRequest, *, first: bool = False) -> Refusal | None:
+        """Makes the bus thread serve a request. Returns its refusal, or why there is no answer."""
         timeout_s = UNPLUGGED_ANSWER_TIMEOUT_S if self._connection.refusal else ANSWER_TIMEOUT_S
         if self._thread.ask(request, timeout_s, first=first):
-            return request.answer
-        return self._connection.refusal or "the driver's thread does not answer: restart the driver"
+            return request.refusal
+        return self._connection.refusal or NO_ANSWER
 
     def call_after_cycle(self, after_cycle: Callable[[], None]) -> None:
         """Sets a callback of the bus thread after each cycle, when there is a new snapshot."""
@@ -406,7 +404,7 @@ class Driver:
         Raises PortGoneError or BusError.
         """
         self._connection.open()
-        self._torque.forget("the port was reopened")
+        self._torque.forget(Refusal("port_reopened", "the port was reopened"))
         self._report()
 
     def start(self) -> None:
@@ -422,15 +420,15 @@ class Driver:
         command = self._follower.command if self._torque.state is TorqueState.ON else None
         self._snapshot = self._builder.build(self._torque.state, command, self._clock(), self._thread.overruns)
 
-    def close(self, torque_off: bool) -> str:
-        """Stops the thread and closes the port, torque off or unchanged. Returns what failed, or an empty text."""
+    def close(self, torque_off: bool) -> Refusal | None:
+        """Stops the thread and closes the port, torque off or unchanged. Returns why the torque is still on."""
         self._thread.stop()
         bus = self._connection.bus
         try:
             if torque_off and bus is not None:
                 bus.relax()
         except PortGoneError as error:
-            return f"the torque could not be switched off: {error}"
+            return Refusal("torque_stays", "the torque could not be switched off: {error}", error=error)
         finally:
             self._connection.close()
-        return ""
+        return None

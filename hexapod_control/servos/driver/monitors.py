@@ -9,6 +9,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.servos.bus.bus_interface import BusCounters, ServoFault
 from hexapod_control.servos.driver.servo_group import ServoGroup
 from hexapod_control.servos.driver.telemetry import Diagnosis
@@ -168,12 +169,12 @@ class BatteryMonitor:
             self.ladder.update(-self._volts.update(voltage, now), now)
         self.ladder.elapse(now)
 
-    def reset(self) -> str:
-        """Clears a past fault. Returns one that persists, or an empty text."""
+    def reset(self) -> Refusal | None:
+        """Clears a past fault. Returns one that persists."""
         volts = self._volts.value
-        if not self.ladder.reset(None if volts is None else -volts):
-            return f"the battery is still at {volts:.1f} V: charge or replace it"
-        return ""
+        if self.ladder.reset(None if volts is None else -volts):
+            return None
+        return Refusal("battery_low", "the battery is still at {volts:.1f} V: charge or replace it", volts=volts)
 
     def diagnoses(self) -> list[Diagnosis]:
         """Diagnosis of a supply that is or was too low."""
@@ -219,11 +220,11 @@ class HeatMonitor:
             reached = f"reached {value:.0f} degC, limit {self._limit:.0f}"
             self.fault = f"{name} {'reported overheating' if reporting else reached}"
 
-    def reset(self, group: ServoGroup | None) -> str:
-        """Clears a past fault. Returns one that persists, or an empty text."""
-        if not self.ladder.reset(max(_known(group) if group else (), default=-math.inf)):
-            return f"{self.text(group) if group else self.fault}: let it cool"
-        return ""
+    def reset(self, group: ServoGroup | None) -> Refusal | None:
+        """Clears a past fault. Returns one that persists."""
+        if self.ladder.reset(max(_known(group) if group else (), default=-math.inf)):
+            return None
+        return Refusal("hot", "{fault}: let it cool", fault=self.text(group) if group else self.fault)
 
     def diagnoses(self, group: ServoGroup) -> list[Diagnosis]:
         """Diagnosis of the hottest servo, if it is or was too hot."""

@@ -13,6 +13,8 @@ from functools import partial
 from statistics import median
 
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.refusal import Refusal
+from hexapod_control.servos import preflight
 from hexapod_control.servos.bus.bus_interface import (
     Bus,
     BusCounters,
@@ -26,8 +28,7 @@ from hexapod_control.servos.driver.boards import BoardLoss, BoardWatch
 from hexapod_control.servos.driver.presence import Presence, ServoClock, check_presence, describe
 from hexapod_control.servos.driver.servo_readings import HEALTH, MOTION, GoalCheck, ReadSchedule, ServoReadings
 from hexapod_control.servos.i2c.supply_sensor import SupplySensor
-from hexapod_control.servos.preflight import preflight
-from hexapod_control.servos.preflight.preflight import RegisterProblem
+from hexapod_control.servos.preflight import RegisterProblem
 from hexapod_control.servos.settings.joint_calibration import UnitConverter
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
@@ -112,8 +113,8 @@ class ServoGroup:
         if self.reports_position:
             self.read_all()
 
-    def preflight(self) -> str:
-        """Checks the configuration of all servos. Returns why the torque must stay off, or an empty text."""
+    def preflight(self) -> Refusal | None:
+        """Checks the configuration of all servos. Returns why the torque must stay off."""
         report = preflight.inspect(self._bus, self._converter.joints)
         self.warnings, self.problems = report.warnings, report.problems
         return report.refusal

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 from hexapod_control.core.gait.gait_table import MIN_LEGS
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.servos.bus.bus_interface import OFF_FAULTS
 from hexapod_control.servos.driver.monitors import (
     SIT_TIMEOUT_S,
@@ -59,8 +60,8 @@ class ServoHealth:
         self.line = LineHealth()
         self._silent_since = math.nan  # [s] steady time since which many servos have been silent
         self._armed = False
-        self.brown_out = ""  # how the servos lost their power; empty if powered
-        self.off_reason = ""  # why the torque had to be switched off; latched until reset
+        self.brown_out: Refusal | None = None  # how the servos lost their power
+        self.off_reason: Refusal | None = None  # why the torque had to be switched off; latched until reset
 
     @property
     def silent_many(self) -> bool:
@@ -111,19 +112,20 @@ class ServoHealth:
             self._silent_since = dark[0] if many else now - silence
         self._armed = armed
         if not (silent or nothing) and not armed:
-            self.brown_out = ""
+            self.brown_out = None
 
-    def _torque_off_reason(self, group: ServoGroup, now: float) -> str:
+    def _torque_off_reason(self, group: ServoGroup, now: float) -> Refusal | None:
         if self._battery.ladder.severity is Severity.OFF:
-            return f"the battery is empty ({self.voltage or 0.0:.1f} V): charge it, call reset_fault, then arm"
+            text = "the battery is empty ({volts:.1f} V): charge it, call reset_fault, then arm"
+            return Refusal("battery_empty", text, volts=self.voltage or 0.0)
         if self._heat.ladder.severity is Severity.OFF:
-            return f"{self._heat.fault}: let it cool, call reset_fault, then arm"
+            return Refusal("too_hot", "{fault}: let it cool, call reset_fault, then arm", fault=self._heat.fault)
         waited = self._seated or now - self._lost_since >= SIT_TIMEOUT_S
         policy = self._settings.on_lost
         if not math.isnan(self._lost_since) and (policy is OnLost.OFF or (policy is OnLost.SIT and waited)):
             names = group.describe(self.lost(group, now) or sorted(self._given_up))
-            return f"{names} lost: check it, call reset_fault, then arm"
-        return ""
+            return Refusal("servos_lost", "{names} lost: check it, call reset_fault, then arm", names=names)
+        return None
 
     @property
     def brown_out_text(self) -> str:
@@ -172,9 +174,9 @@ class ServoHealth:
         """Records the rows of the folded legs, without which the robot walks: their servos may be lost."""
         self._folded = legs
 
-    def begin_arming(self) -> str:
-        """Clears a past loss of power. Returns why arming is refused, or an empty text."""
-        self.brown_out = ""
+    def begin_arming(self) -> Refusal | None:
+        """Clears a past loss of power. Returns why arming is refused."""
+        self.brown_out = None
         return self.off_reason
 
     def check_registers(self, group: ServoGroup, now: float) -> bool:
@@ -199,8 +201,8 @@ class ServoHealth:
             self._given_up[index] = why
         return allowed
 
-    def reset(self, group: ServoGroup | None) -> str:
-        """Clears past faults. Returns one that persists, or an empty text."""
+    def reset(self, group: ServoGroup | None) -> Refusal | None:
+        """Clears past faults. Returns one that persists."""
         persists = self._battery.reset() or self._heat.reset(group)
         if persists:
             return persists
@@ -208,8 +210,8 @@ class ServoHealth:
         self._recoveries.clear()
         self._lost_since = math.nan
         self._seated = False
-        self.off_reason = ""
-        return ""
+        self.off_reason = None
+        return None
 
     # --- texts --------------------------------------------------------------------------------------
 

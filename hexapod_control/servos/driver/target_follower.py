@@ -61,10 +61,10 @@ class TargetWatchdog:
         if self._flow is TargetFlow.MOVING:
             self._flow = TargetFlow.RESTING
 
-    def check(self, now: float) -> str:
-        """A warning when targets have just timed out; else an empty text."""
+    def check(self, now: float) -> str | None:
+        """A warning when targets have just timed out."""
         if self._flow is not TargetFlow.MOVING or not now - self._arrival > TARGET_TIMEOUT_S:
-            return ""
+            return None
         self._flow = TargetFlow.HOLDING
         self._holding_since = now
         return f"no joint_targets for {TARGET_TIMEOUT_S:g} s while moving: holding the last joint angles"
@@ -282,8 +282,8 @@ class TargetFollower:
         self._generator.hold_at(self._limiter.reached)
         self._watchdog.rest()
 
-    def take(self, target: Array, velocity: Array | None, now: float) -> str:
-        """Accepts targets (n, 3) [rad] and their speeds [rad/s] at a steady time [s]. Returns a warning, or ""."""
+    def take(self, target: Array, velocity: Array | None, now: float) -> str | None:
+        """Accepts targets (n, 3) [rad] and their speeds [rad/s] at a steady time [s]. Returns a warning."""
         if not np.isfinite(target).all():
             return f"joint_targets contains NaN or infinity: the message is ignored; {OTHER_SENDER}"
         clamped = self._generator.clamp(target)
@@ -294,10 +294,10 @@ class TargetFollower:
         excess = float(np.abs(clamped - target).max())
         if excess > LIMIT_TOLERANCE:
             return f"joint_targets is {excess:.4g} rad outside the joint limits: clamped; {OTHER_SENDER}"
-        return ""
+        return None
 
-    def watch(self, now: float) -> str:
-        """A warning when targets have just stopped arriving while the robot moved; else an empty text."""
+    def watch(self, now: float) -> str | None:
+        """A warning when targets have just stopped arriving while the robot moved."""
         return self._watchdog.check(now)
 
     def extend_watchdog(self, seconds: float) -> None:

@@ -16,10 +16,11 @@ from enum import Enum
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import enumerated
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.driver.bus_connection import BusConnection
 from hexapod_control.servos.driver.bus_lease import BusLease, CurrentLease
-from hexapod_control.servos.driver.bus_thread import BusRequest
+from hexapod_control.servos.driver.bus_thread import Answer, BusRequest
 from hexapod_control.servos.driver.servo_group import ServoGroup
 from hexapod_control.servos.driver.telemetry import TorqueState
 from hexapod_control.servos.settings.joint_calibration import SERVOS_PER_LEG
@@ -42,7 +43,7 @@ class Arming:
         self._due = -math.inf  # [s] steady time
         self.joints: Array = assumed  # (n, 3) [rad] present joint angles
         self.held_before: set[int] = set()  # indices of servos that report torque already
-        self.refusal = group.preflight()
+        self.refusal: Refusal | None = group.preflight()
         if self.refusal:
             return
         self.held_before = {i for i, on in group.torques(range(len(group.ids))).items() if on}
@@ -64,7 +65,8 @@ class Arming:
         missing = self._group.read_all()
         measured = self._group.readings.joint_angles()
         if missing or measured is None:
-            self.refusal = f"no answer from {self._group.describe(missing)}: check its cable and power, then arm again"
+            text = "no answer from {servos}: check its cable and power, then arm again"
+            self.refusal = Refusal("no_answer", text, servos=self._group.describe(missing))
             return
         self.joints = measured
         self._goals = self._group.readings.goals_in_place(range(len(self._group.ids)))
@@ -75,8 +77,8 @@ class Arming:
         Raises BusError if a board is lost meanwhile.
         """
         if self._group.board_loss.lost:
-            names = enumerated(self._group.board_loss.lost)
-            raise BusError(f"the {names} does not answer: check its power and its cable, then arm again")
+            text = "the {boards} does not answer: check its power and its cable, then arm again"
+            raise BusError(Refusal("board_silent", text, boards=enumerated(self._group.board_loss.lost)))
         if self.done or self.refusal or now < self._due:
             return
         group = self._group
@@ -91,9 +93,15 @@ class Arming:
 
 
 HOW_TO_ARM = "call estop with false, then reset_fault, then arm"  # after an emergency stop
-ESTOP_LATCHED = f"the emergency stop is latched: {HOW_TO_ARM}"
-STILL_UNKNOWN = "the servos do not answer, so whether they have torque is unknown: check power and the line, then arm"
-BUS_LENT = "a calibration is running: finish or cancel it, then arm"
+ESTOP_LATCHED = Refusal("estop_latched", "the emergency stop is latched: {remedy}", remedy=HOW_TO_ARM)
+ESTOP_PRESSED = Refusal("estop_pressed", "estop is still true: call estop with false first")
+STILL_UNKNOWN = Refusal(
+    "torque_unknown",
+    "the servos do not answer, so whether they have torque is unknown: check power and the line, then arm",
+)
+BUS_LENT = Refusal("bus_lent", "a calibration is running: finish or cancel it, then arm")
+SERVOS_HOLD = Refusal("servos_hold", "the servos hold: let the robot sit down, then call disarm")
+ARMED_BY_ANOTHER = Refusal("armed_by_another", "armed by another call")
 
 
 class EStopState(Enum):
@@ -124,12 +132,12 @@ class EmergencyStop:
         if self._state is EStopState.PRESSED:
             self._state = EStopState.RELEASED
 
-    def reset(self) -> str:
-        """Clears the latch. Returns why it cannot be cleared, or an empty text."""
+    def reset(self) -> Refusal | None:
+        """Clears the latch."""
         if self._state is EStopState.PRESSED:
-            return "estop is still true: call estop with false first"
+            return ESTOP_PRESSED
         self._state = EStopState.READY
-        return ""
+        return None
 
 
 class TorqueSwitch:
@@ -174,28 +182,28 @@ class TorqueSwitch:
 
     # --- off ----------------------------------------------------------------------------------------
 
-    def switch_off(self, reason: str) -> str:
-        """Switches the torque off at once. Returns why torque-off could not be sent, or an empty text."""
+    def switch_off(self, reason: Refusal) -> Refusal | None:
+        """Switches the torque off at once. Returns why torque-off could not be sent."""
         self.off(reason)
         return self._connection.refusal
 
-    def off(self, reason: str) -> None:
+    def off(self, reason: Refusal) -> None:
         """Switches the torque off at once; an arming and a lease end with the reason. Raises PortGoneError."""
         self.forget(reason)
         self.ordered_off = True
         self._connection.relax()
 
-    def forget(self, reason: str) -> None:
+    def forget(self, reason: Refusal) -> None:
         """Counts the torque as off without sending anything: an arming and a lease end with the reason."""
         self._lease.revoke(reason)
         self._end_arming(TorqueState.OFF, reason)
 
     # --- on -----------------------------------------------------------------------------------------
 
-    def begin_arming(self, request: BusRequest, fault: str) -> str | None:
+    def begin_arming(self, request: BusRequest, fault: Refusal | None) -> Refusal | Answer | None:
         """Starts to switch the torque on at the present joint angles; the answer follows when it is on.
 
-        Returns a refusal at once, or an empty text if it is on already; a non-empty `fault` is a refusal.
+        Returns a refusal at once, such as `fault`, or None if the torque is on already.
         """
         refusal = self._refusal() or fault
         if self.state is TorqueState.UNKNOWN:
@@ -203,16 +211,16 @@ class TorqueSwitch:
         if refusal or self.state is TorqueState.ON or self._connection.group is None:
             return refusal
         if self._waiting is not None:
-            self._waiting.finish("armed by another call")
+            self._waiting.finish(ARMED_BY_ANOTHER)
         self._waiting = request
         self._state = TorqueState.ARMING
         self._arming = Arming(self._connection.group, self._assumed)
-        return None
+        return Answer.LATER
 
-    def _refusal(self) -> str:
+    def _refusal(self) -> Refusal | None:
         if self._estop.latched:
             return ESTOP_LATCHED
-        return self._connection.refusal or (BUS_LENT if self._lease.lent else "")
+        return self._connection.refusal or (BUS_LENT if self._lease.lent else None)
 
     def continue_arming(self, now: float) -> Array | None:
         """Switches the next leg on when it is due. Returns the joint angles (n, 3) [rad] once all have torque."""
@@ -226,11 +234,11 @@ class TorqueSwitch:
             self.off(ESTOP_LATCHED)
         elif arming.done:
             self.ordered_off = False
-            self._end_arming(TorqueState.ON, "")
+            self._end_arming(TorqueState.ON, None)
             return arming.joints
         return None
 
-    def undo_arming(self, reason: str) -> None:
+    def undo_arming(self, reason: Refusal) -> None:
         """Ends an arming that failed: servos without torque before it are without torque again. Raises PortGoneError.
 
         A robot that stood on torque from before, as after a restart of the driver, keeps standing.
@@ -242,26 +250,26 @@ class TorqueSwitch:
         else:
             self.off(reason)
 
-    def _end_arming(self, state: TorqueState, answer: str) -> None:
+    def _end_arming(self, state: TorqueState, refusal: Refusal | None) -> None:
         self._arming = None
         self._state = state
         if self._waiting is not None:
-            self._waiting.finish(answer)
+            self._waiting.finish(refusal)
             self._waiting = None
 
     # --- the bus on lease ---------------------------------------------------------------------------
 
-    def lend(self, ask: Callable[[BusRequest], str]) -> BusLease | str:
-        """Lends the bus while the torque is off; arming is then refused. Returns the lease, or a refusal.
+    def lend(self, ask: Callable[[BusRequest], Refusal | None]) -> BusLease:
+        """Lends the bus while the torque is off; arming is then refused. Raises BusError if it cannot be lent.
 
-        `ask` makes the bus thread serve a request and returns its answer.
+        `ask` makes the bus thread serve a request and returns its refusal.
         """
-        holds = "the servos hold: let the robot sit down, then call disarm" if self.engaged else ""
-        refusal = self._connection.refusal or holds or self._refusal()
-        if refusal or self._connection.bus is None:
-            return refusal
+        refusal = self._connection.refusal or (SERVOS_HOLD if self.engaged else self._refusal())
+        bus = self._connection.bus
+        if refusal or bus is None:
+            raise BusError(refusal)
         self.ordered_off = False  # a calibration may leave torque on
-        return self._lease.lend(self._connection.bus, ask)
+        return self._lease.lend(bus, ask)
 
     def give_back(self, lease: BusLease) -> None:
         """Ends a lease."""

@@ -12,7 +12,7 @@ from itertools import product
 
 from hexapod_control.servos.driver.servo_group import ServoGroup
 from hexapod_control.servos.driver.servo_readings import BROWN_OUT_SHARE
-from hexapod_control.servos.preflight.preflight import RegisterEffect, RegisterProblem
+from hexapod_control.servos.preflight import RegisterEffect, RegisterProblem
 
 
 class TorqueWatch:

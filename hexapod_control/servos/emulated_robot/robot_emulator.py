@@ -23,11 +23,11 @@ from hexapod_control.servos.emulator.devices.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.emulated_line import WireFaults
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import MIN_VOLTS, TEMPERATURE_DEGC, VOLTS, LagWorld
-from hexapod_control.servos.i2c.open_bus import SENSOR_BAUD
+from hexapod_control.servos.i2c.i2c_bus import SENSOR_BAUD
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.io_section import I2C_SERVOS, IoSettings
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
-from hexapod_control.servos.settings.joint_words import joint_row, leg_row
+from hexapod_control.servos.settings.joint_section import joint_row, leg_row
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 HOT_TEMPERATURE = 90.0  # [degC]

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Protocol
 
 from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.servos.bus.bus_interface import PortGoneError
+from hexapod_control.servos.i2c.i2c_bus import open_i2c
 from hexapod_control.servos.i2c.i2c_port import I2cPort, TransferError, read_registers, write_registers
-from hexapod_control.servos.i2c.open_bus import open_i2c
 
 IODIR = 0x00
 GPPU = 0x0C

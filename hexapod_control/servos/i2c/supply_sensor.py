@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from hexapod_control.core.quantity import number
 from hexapod_control.servos.bus.bus_interface import PortGoneError
+from hexapod_control.servos.i2c.i2c_bus import open_i2c
 from hexapod_control.servos.i2c.i2c_port import (
     I2cPort,
     I2cRead,
@@ -20,7 +21,6 @@ from hexapod_control.servos.i2c.i2c_port import (
     read_registers,
     write_registers,
 )
-from hexapod_control.servos.i2c.open_bus import open_i2c
 
 Supply = tuple[float | None, float | None]
 """Voltage [V] and current [A], None where unknown."""

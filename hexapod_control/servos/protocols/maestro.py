@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntFlag
 
-from hexapod_control.servos.bus.board_probe import BoardProbe
 from hexapod_control.servos.bus.bus_interface import (
     RELAX_REPEATS,
     Bus,
@@ -24,6 +23,7 @@ from hexapod_control.servos.bus.bus_interface import (
 from hexapod_control.servos.bus.pulse_board import (
     SCALE,
     TRY_TIMEOUT_S,
+    BoardProbe,
     PulseStaging,
     WireTiming,
     checked_channels,

@@ -25,7 +25,7 @@ from hexapod_control.servos.bus.bus_interface import (
 )
 from hexapod_control.servos.bus.pulse_board import SCALE, PulseStaging, checked_channels
 from hexapod_control.servos.bus.serial_port import Port
-from hexapod_control.servos.i2c.adapter_port import AdapterPort
+from hexapod_control.servos.i2c.i2c_bus import AdapterPort
 from hexapod_control.servos.i2c.i2c_port import I2cPort, NoAcknowledgeError, TransferError, listed, scan
 from hexapod_control.servos.i2c.pwm_chip import CHANNELS, FIRST_ADDRESS, FREQUENCY_HZ, OSCILLATOR_MHZ, Pca9685
 

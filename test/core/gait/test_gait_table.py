@@ -10,8 +10,7 @@ from support.drives import DIRECTIONS, GAITS, ROBOTS, drive, fitting, robot, sta
 from support.robots.other_robots import around, in_rows, mirrored, reordered
 from support.suite.soak import SOAK, cases
 
-from hexapod_control.core.gait.gait_table import Gait, derived_gaits
-from hexapod_control.core.gait.leg_sides import leg_sides
+from hexapod_control.core.gait.gait_table import Gait, derived_gaits, leg_sides
 
 STANDARD_ROWS = {  # of left front, middle, rear, right front, middle, rear, as the literature has them
     "tripod": (1 / 2, (0.0, 1 / 2, 0.0, 1 / 2, 0.0, 1 / 2)),

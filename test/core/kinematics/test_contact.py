@@ -9,8 +9,8 @@ import pytest
 from support.drives import ROBOTS, robot
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
+from hexapod_control.core.kinematics.fits import attitude_over_feet, fit_plane
 from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
-from hexapod_control.core.kinematics.plane_fit import attitude_over_feet, fit_plane
 from hexapod_control.core.kinematics.support_detection import belly_height, detect_support
 from hexapod_control.core.kinematics.whole_body import (
     ball_center_and_joints,

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from hexapod_control.core.kinematics.rigid_fit import fit_rigid
+from hexapod_control.core.kinematics.fits import fit_rigid
 from hexapod_control.core.kinematics.se2 import Pose
 
 

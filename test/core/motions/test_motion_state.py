@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexapod_control.core.motions.motion_request import MotionRequest
-from hexapod_control.core.motions.motion_state import (
+from hexapod_control.core.motions.motion_steps import MotionError
+from hexapod_control.core.motions.motion_topics import (
+    MotionRequest,
     MotionState,
     as_word,
     own_activity,
     percent_in_steps,
 )
-from hexapod_control.core.motions.motion_steps import MotionError
 from hexapod_control.core.planner.tick_plan import RobotState
 
 MAX_TEXT_LENGTH, MAX_REQUEST_LENGTH = 64_000, 128_000  # characters

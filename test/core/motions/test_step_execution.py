@@ -259,7 +259,7 @@ def test_a_turn_goes_on_at_its_rate_up_to_its_angle(step):
 )
 def test_a_step_that_is_refused_ends_the_motion_with_its_reason(step, message):
     ticks, player = played(WaitStep(0.1), step, WaitStep(5.0))
-    assert player.refusal.startswith(message) and len(ticks) * DT < 1.0
+    assert str(player.refusal).startswith(message) and len(ticks) * DT < 1.0
     (outcome,) = player.take_outcomes()
     assert outcome.reason == player.refusal
 
@@ -272,4 +272,4 @@ def test_a_sway_is_refused_if_it_leaves_the_reach_of_the_legs_anywhere_from_the_
     for share, refused in ((0.52, True), (0.47, False)):
         part = {coordinate: share * most}
         _, player = played(PoseStep(**part), SwayStep(**part, period=4.0, rounds=0.25), seconds=20.0)
-        assert player.refusal.startswith("sway: the body cannot sway as far as (") == refused
+        assert str(player.refusal).startswith("sway: the body cannot sway as far as (") == refused

@@ -186,7 +186,7 @@ def test_measured_joints_count_while_the_robot_lies_and_not_while_it_moves():
 def test_a_lying_robot_moves_its_feet_and_one_that_stands_keeps_the_tilt_it_has_in_all_moves():
     planner = planner_in("lying")
     feet = planner_in("lying").view
-    assert planner.move_feet(np.array([(x, y, -0.02) for x, y in feet.neutral_footholds()]), 1.0) == ""
+    assert planner.move_feet(np.array([(x, y, -0.02) for x, y in feet.neutral_footholds()]), 1.0) is None
     assert planner.state is MOVING
     assert run(planner, 1.1).feet[:, 2] == pytest.approx(-0.02)
     tilted = planner_in("standing")

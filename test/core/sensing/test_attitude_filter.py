@@ -8,17 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hexapod_control.core.kinematics.body_pose import quaternion_angles
-from hexapod_control.core.sensing.attitude_filter import (
+from hexapod_control.core.sensing.imu_estimator import (
     LEVEL,
     AttitudeFilter,
+    Freshness,
     GyroBias,
+    ImuEstimator,
     from_roll_pitch_yaw,
     inverse,
     product,
     rotated,
     rotation,
 )
-from hexapod_control.core.sensing.imu_estimator import Freshness, ImuEstimator
 from hexapod_control.core.statics.static_stability import GRAVITY
 
 DT = 0.01

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexapod_control.core.sensing.debounce import Debounce
+from hexapod_control.nodes.servo_driver.driver_output import Debounce
 
 DT, TIME = 0.005, 0.0199  # four readings
 readings = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40)

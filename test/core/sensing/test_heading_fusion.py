@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from hexapod_control.core.sensing.heading_fusion import HeadingFusion
+from hexapod_control.core.sensing.odometry import HeadingFusion
 
 PERIOD_S = 0.02
 

@@ -37,7 +37,7 @@ def test_joint_samples_of_another_robot_are_rejected_and_those_of_a_walking_robo
     for count, row in enumerate(tripod_joints()):
         now = count * DT
         own = check(row, now, now)
-        assert (own.reason, own.jumped) == ("", False)
+        assert (own.reason, own.jumped) == (None, False)
         for stamp in (now + 0.001, 0.0, now + 1e6):
             assert check(FOREIGN[name], stamp, now + 0.001).reason
 
@@ -50,14 +50,14 @@ def test_no_angle_beyond_the_limits_and_the_margin_is_ever_accepted(joint, value
     if not lower - 0.5 <= value <= upper + 0.5:
         check = JointPlausibility(MACHINE).check
         verdicts = [check(row, 0.1 * count, 0.1 * count) for count in range(10)]
-        assert all("far outside its limits" in verdict.reason for verdict in verdicts)
+        assert all("far outside its limits" in str(verdict.reason) for verdict in verdicts)
 
 
 def test_samples_that_arrive_in_a_burst_are_judged_by_their_stamps():
     check = JointPlausibility(MACHINE).check
     for count, row in enumerate(tripod_joints()):
         arrival = DT * (count - count % 20)
-        assert check(row, count * DT, arrival).reason == ""
+        assert check(row, count * DT, arrival).reason is None
 
 
 @pytest.mark.parametrize(
@@ -83,10 +83,10 @@ def test_a_joint_may_turn_by_0_1_rad_and_half_faster_than_without_load_for_the_t
             start, later = standing_joints(), standing_joints()
             start[leg, joint] -= sign * change / 2
             later[leg, joint] += sign * change / 2
-            assert check(start, 0.0, 0.0).reason == ""
+            assert check(start, 0.0, 0.0).reason is None
             name = f"{MACHINE.leg_names[leg]}_{('coxa', 'femur', 'tibia')[joint]}_joint"
             jump = f"{name} jumps by {change:.2f} rad in {1000 * elapsed:.0f} ms"
-            assert check(later, stamp, arrival).reason == ("" if accepted else jump)
+            assert str(check(later, stamp, arrival).reason) == ("None" if accepted else jump)
 
 
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
@@ -97,7 +97,7 @@ def test_a_joint_may_be_half_a_radian_beyond_its_limit_and_the_message_names_bot
         row[1, 1] = (lower if sign < 0.0 else upper) + sign * beyond
         found = JointPlausibility(MACHINE).check(row, 0.0, 0.0).reason
         text = f"left_middle_femur_joint is {row[1, 1]:.4g} rad, far outside its limits {lower:.3g} to {upper:.3g} rad"
-        assert found == ("" if accepted else text)
+        assert str(found) == ("None" if accepted else text)
 
 
 @pytest.mark.parametrize(("period", "samples"), [(0.03125, 11), (0.0625, 6), (0.125, 5), (0.5, 5)])
@@ -116,7 +116,7 @@ def test_after_a_restart_the_next_sample_must_only_be_within_the_limits():
     assert plausibility.check(np.zeros((6, 3)), 0.02, 0.02).reason
     plausibility.restart()
     found = plausibility.check(np.zeros((6, 3)), 0.04, 0.04)
-    assert found.reason == "" and not found.jumped
+    assert found.reason is None and not found.jumped
     assert plausibility.check(np.full((6, 3), 100.0), 0.06, 0.06).reason
 
 
@@ -128,7 +128,7 @@ def test_after_a_real_jump_samples_are_accepted_once_they_have_agreed_for_a_whil
     assert settled[0] * DT == pytest.approx(0.3, abs=DT)
     assert [count for count, verdict in enumerate(verdicts) if verdict.jumped] == settled[:1]
     assert settled == list(range(settled[0], 20))
-    assert "jumps by" in verdicts[0].reason
+    assert "jumps by" in str(verdicts[0].reason)
 
 
 def test_random_samples_are_never_accepted():

@@ -3,7 +3,7 @@
 import pytest
 from support.phantomx import robot
 
-from hexapod_control.core.sensing.support_forces import SupportForces
+from hexapod_control.core.sensing.foot_force_estimator import SupportForces
 from hexapod_control.core.statics.static_stability import GRAVITY
 
 PLANNED = [1.0, 0.0, 2.0, 0.0, 3.0, 0.0]  # [N]

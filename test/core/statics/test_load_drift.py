@@ -8,7 +8,7 @@ from support.drives import ROBOTS, robot
 from support.suite.soak import some
 
 from hexapod_control.core.posture.walking_legs import WalkingLegs
-from hexapod_control.core.statics.load_drift import load_drift
+from hexapod_control.core.statics.leg_compliance import load_drift
 from hexapod_control.core.workspace.robot_gaits import neutral_center
 
 

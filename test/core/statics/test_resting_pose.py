@@ -14,7 +14,7 @@ from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.support_detection import SAME_GROUND, belly_height
 from hexapod_control.core.kinematics.whole_body import joints_at_offset, whole_body_pose
-from hexapod_control.core.statics.resting_pose import resting_pose
+from hexapod_control.core.posture.takeover import resting_pose
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass, static_margin
 from hexapod_control.sim import start_poses
 from hexapod_control.sim.simulation import Simulation

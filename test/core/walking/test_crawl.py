@@ -10,7 +10,7 @@ from support.robots.other_robots import around, in_rows, reordered
 from support.suite.soak import cases
 
 from hexapod_control.core.gait.gait_clock import GaitClock
-from hexapod_control.core.gait.leg_sides import leg_sides
+from hexapod_control.core.gait.gait_table import leg_sides
 from hexapod_control.core.gait.swing_trajectory import smooth_travel
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO

@@ -12,7 +12,7 @@ from hexapod_control.core.walking.body.body_control import BodyControl
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.foot import STANCE as STANDS
 from hexapod_control.core.walking.foot import Foot, Guided, Swing
-from hexapod_control.core.walking.gait_change.gait_change_scheduler import first_phase
+from hexapod_control.core.walking.gait_change import first_phase
 from hexapod_control.core.walking.speed_control import SpeedControl
 from hexapod_control.core.walking.walk_controller import is_stepping, start_or_stop
 from hexapod_control.core.workspace.capabilities import Capabilities

@@ -24,7 +24,7 @@ from hexapod_control.core.planner.tick_limiter import SPIN_UP_TIME_S
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, SensorSource
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.walking.foot import Dropping, Swing
-from hexapod_control.core.walking.terrain.terrain_adaptation import STEEP
+from hexapod_control.core.walking.terrain import STEEP
 from hexapod_control.core.workspace.swing_limits import SPEED_SHARE
 from hexapod_control.evaluation.lockstep import planar_pose
 from hexapod_control.sim.simulation import Simulation
@@ -375,7 +375,7 @@ def test_feet_and_body_return_first_when_the_adaptations_are_switched_off_or_the
     for k in range(200):
         planner.sensors.imu.take((0.02, -0.04, 1e-6 * k))
         step(planner, on_plane(planner, (0.01, -0.01, 0.0, 0.0, 0.008, 0.0)), FORWARD, sensor)
-    assert planner.sit() == ""
+    assert planner.sit() is None
     last = planner.step(DT).joint_angles
     for _ in range(1000):
         sensor([True] * 6)

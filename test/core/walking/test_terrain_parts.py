@@ -14,14 +14,18 @@ from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.walking.body.body_levelling import BodyLevelling
 from hexapod_control.core.walking.feet.foot_motion import advance_drop
 from hexapod_control.core.walking.foot import STANCE, Dropping, Foot, Swing
-from hexapod_control.core.walking.terrain.early_contact import (
+from hexapod_control.core.walking.terrain import (
     FootContact,
+    HeightReach,
+    LiftOffDelay,
+    SupportPlane,
+    TerrainAdaptation,
     early_touch_down,
+    keep_in_reach,
     raise_over_edge,
+    search_ground,
     stop_at_contact,
 )
-from hexapod_control.core.walking.terrain.ground_search import HeightReach, keep_in_reach, search_ground
-from hexapod_control.core.walking.terrain.terrain_adaptation import LiftOffDelay, SupportPlane, TerrainAdaptation
 from hexapod_control.core.workspace.capabilities import Capabilities
 
 MAX_LEVELLING_RATE = 0.35  # [rad/s]

@@ -15,7 +15,7 @@ from hexapod_control.core.kinematics.se2 import Twist, exp
 from hexapod_control.core.kinematics.whole_body import ball_center_and_joints
 from hexapod_control.core.walking.feet.foot_motion import BodyTick, advance_swing
 from hexapod_control.core.walking.foot import Foot, Swing
-from hexapod_control.core.walking.gait_change.gait_transition import joint_speed_ratios
+from hexapod_control.core.walking.gait_change import joint_speed_ratios
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.speed_envelope import SpeedLimit
 from hexapod_control.core.workspace.strides.stride_table import UNADAPTED, Strides

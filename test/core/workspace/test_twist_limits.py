@@ -36,6 +36,15 @@ def test_a_clamped_twist_keeps_its_direction_and_is_on_a_bound_only_if_it_was_ou
             assert min(gaps) == pytest.approx(0.0, abs=1e-12)
 
 
+def test_an_axis_with_the_limit_zero_is_left_out_and_does_not_stop_the_others():
+    forward_only = TwistLimits(AxisLimits(0.3, 0.0), AxisLimits(0.2), AxisLimits(1.0))
+    for twist in random_twists(4, 100):
+        found = clamp_to_limits(twist._replace(vx=-abs(twist.vx)), forward_only)
+        assert found == clamp_to_limits(twist._replace(vx=0.0), forward_only)
+    assert clamp_to_limits(Twist(-1e-3, 0.0, 0.5), forward_only) == Twist(0.0, 0.0, 0.5)
+    assert clamp_to_limits(Twist(0.1, 0.1, 0.5), derate_limits(forward_only, Twist(0.2, 0.2, 1.0), 0.0)) == ZERO
+
+
 def test_derated_limits_are_the_lesser_of_settings_and_robot_times_a_share():
     limits = TwistLimits(AxisLimits(0.3, -0.1), AxisLimits(), AxisLimits(2.0, max_acceleration=3.0))
     found = derate_limits(limits, Twist(0.2, 0.4, 5.0), 0.5)

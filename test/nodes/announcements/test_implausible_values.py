@@ -5,7 +5,7 @@ from support.phantomx import mistaken_file
 from support.real_time.ros_bench import overrides
 
 from hexapod_control.bringup.node_graph import GRAPHS
-from hexapod_control.nodes.announcements.implausible_values import REPORTING_NODE
+from hexapod_control.nodes.announcements.robot_file_reports import REPORTING_NODE
 from hexapod_control.nodes.gait_planner.gait_planner import GaitPlannerNode
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode

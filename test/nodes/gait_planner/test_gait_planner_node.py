@@ -31,6 +31,7 @@ from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetecti
 from hexapod_control.nodes.gait_planner import gait_planner
 from hexapod_control.nodes.gait_planner.gait_planner import GaitPlannerNode
 from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput, StartPermission
+from hexapod_control.nodes.gait_planner.velocity_filter import Ignored
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.nodes.joint_state_input import MeasuredSample
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
@@ -269,7 +270,7 @@ def test_a_stop_holds_against_a_stream_of_commands_until_a_zero_comes(bench):
     bench.until(lambda: "ignored after a stop: send a zero command" in node.velocity.last_refusal)
     assert node.output.last.twist == ZERO
     command[0] = twist()
-    bench.until(lambda: not node.velocity.filter.blocked)
+    bench.until(lambda: Ignored.STOP not in node.velocity.filter.ignored)
     command[0] = twist(0.08)
     bench.until(lambda: node.output.last.twist.vx > 0.05)
     bench.probe.destroy_timer(timer)
@@ -509,14 +510,14 @@ def test_the_pose_is_the_measured_one_until_the_robot_stands(bench, heard):
 def test_with_the_torque_off_no_pose_is_taken_until_it_is_on(bench, heard):
     node = bench.planner()
     node.on_armed(Bool(data=True))
-    assert node.planner.state is RobotState.STANDING and not node.velocity.filter.blocked
+    assert node.planner.state is RobotState.STANDING and Ignored.STOP not in node.velocity.filter.ignored
     node.on_armed(Bool(data=False))
-    assert node.velocity.filter.blocked and node.planner.state is RobotState.UNKNOWN
+    assert Ignored.STOP in node.velocity.filter.ignored and node.planner.state is RobotState.UNKNOWN
     node.on_measured_joints(measured(STANDING))
     assert node.planner.state is RobotState.UNKNOWN
     node.on_armed(Bool(data=True))
     node.on_measured_joints(measured(STANDING))
-    assert node.planner.state is not RobotState.UNKNOWN and node.velocity.filter.blocked
+    assert node.planner.state is not RobotState.UNKNOWN and Ignored.STOP in node.velocity.filter.ignored
 
 
 @pytest.mark.parametrize(
@@ -607,7 +608,7 @@ def test_a_stop_is_answered_and_holds_against_velocities(bench):
     node = bench.planner()
     response = node.on_stop(Trigger.Request(), Trigger.Response())
     assert (response.success, response.message) == (True, "stopping; feet in the air are set down")
-    assert node.velocity.filter.blocked
+    assert Ignored.STOP in node.velocity.filter.ignored
 
 
 def test_every_message_of_a_tick_has_the_stamp_of_its_begin(bench):
@@ -629,13 +630,17 @@ def test_a_failed_tick_is_a_fault_and_repeats_the_last_targets_at_rest_other_fai
     plan = node.output.last
     sent.clear()
     node.safe_stop("tick")
-    assert node.planner.state is RobotState.FAULT and sent == [(plan, False)] and node.velocity.filter.paused
+    assert (
+        node.planner.state is RobotState.FAULT
+        and sent == [(plan, False)]
+        and Ignored.PAUSE in node.velocity.filter.ignored
+    )
     ticks.tick(0.02)
     assert node.planner.state is RobotState.STANDING
-    node.velocity.filter.paused = False
+    node.velocity.filter.resume()
     sent.clear()
     node.safe_stop("on_gait")
-    assert node.planner.state is RobotState.STANDING and not sent and node.velocity.filter.paused
+    assert node.planner.state is RobotState.STANDING and not sent and Ignored.PAUSE in node.velocity.filter.ignored
 
 
 def test_a_clock_that_stops_ends_the_walk_but_blocks_nothing(bench):
@@ -646,7 +651,7 @@ def test_a_clock_that_stops_ends_the_walk_but_blocks_nothing(bench):
     node.clock_stopped()
     for _ in range(200):
         node.planner.step(STEP)
-    assert node.planner.state is RobotState.STANDING and not node.velocity.filter.blocked
+    assert node.planner.state is RobotState.STANDING and Ignored.STOP not in node.velocity.filter.ignored
 
 
 def test_the_rate_is_that_of_the_ticks_in_the_last_second(bench, now):
@@ -673,8 +678,8 @@ def test_a_planner_that_cannot_come_to_rest_waits_for_its_time_and_no_longer(ben
     now.now += most - 0.1
     assert not node.stopped()
     now.now += 0.2
-    assert node.stopped() and node.velocity.filter.blocked
-    assert node.commands.stand() == "the node is shutting down"
+    assert node.stopped() and Ignored.STOP in node.velocity.filter.ignored
+    assert str(node.commands.stand()) == "the node is shutting down"
 
 
 def test_a_planner_at_rest_has_stopped_unless_it_has_to_sit_down_first(bench, now):

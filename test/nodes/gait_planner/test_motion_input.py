@@ -10,7 +10,7 @@ from support.kits.plain_node import Moment, PlainNode
 
 from hexapod_control.config.motion_file import known_motions
 from hexapod_control.core.motions.motion_player import MotionPlayer
-from hexapod_control.core.motions.motion_request import MotionRequest
+from hexapod_control.core.motions.motion_topics import MotionRequest
 from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.nodes.gait_planner import motion_input
 from hexapod_control.nodes.gait_planner.motion_input import MotionInput, MotionReader

@@ -19,7 +19,7 @@ from support.real_time.ros_bench import Stream, assert_sound, twist, walking
 from hexapod_control.config.motion_file import known_motions
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.core.motions.motion_request import MotionRequest
+from hexapod_control.core.motions.motion_topics import MotionRequest
 from hexapod_control.nodes.gait_planner import motion_input
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.ros import messages

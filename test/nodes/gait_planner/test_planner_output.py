@@ -10,7 +10,7 @@ from support.phantomx import robot, standing_joints
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.motions.motion_state import percent_in_steps
+from hexapod_control.core.motions.motion_topics import percent_in_steps
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings

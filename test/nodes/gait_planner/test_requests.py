@@ -14,6 +14,7 @@ from support.phantomx import LEGS, robot
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.posture.walking_legs import WalkingLegs
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind
 from hexapod_control.nodes.gait_planner import request_input
 from hexapod_control.nodes.gait_planner.planner_output import STUCK_PAUSE_S, MishapReports
@@ -27,7 +28,7 @@ class Commands:
     """Records the requests; `refusal` is the answer to each."""
 
     def __init__(self):
-        self.asked, self.refusal = [], ""
+        self.asked, self.refusal = [], None
 
     def __getattr__(self, name):
         def ask(*values, **options):
@@ -135,7 +136,7 @@ def test_a_refusal_is_reported_and_published_whoever_refuses(legs):
     legs.ask("lose_leg", "left_front")
     legs.compute(ValueError("they do not support the robot"))
     assert legs.texts("leg_refused") == ["they do not support the robot"] and not legs.commands.asked
-    legs.commands.refusal = "unknown leg"
+    legs.commands.refusal = Refusal("unknown_leg", "unknown leg")
     legs.ask("lose_leg", "tail")
     legs.compute()
     assert legs.texts("leg_refused")[1:] == ["unknown leg"]
@@ -169,7 +170,7 @@ def test_a_pose_is_requested_and_a_clamped_one_reported_with_the_values_that_are
     assert not node.reports
     ((name, pose),) = commands.asked
     assert name == "request_pose" and tuple(pose) == pytest.approx((0.0, 0.0, 0.01, 0.1, 0.0, 0.0))
-    commands.refusal = "clamped"
+    commands.refusal = Refusal("clamped", "clamped")
     node.deliver("body_pose", Pose(position=messages.body_pose_message(BodyPose(x=-0.25, z=0.01)).position))
     assert node.report_of("pose") == (ReportLevel.WARNING, "body_pose (x -0.25, z 0.01): clamped")
 
@@ -178,7 +179,7 @@ def test_a_gait_is_requested_and_a_refusal_reported(body):
     node, commands = body
     node.deliver("gait", String(data="wave"))
     assert commands.asked == [("change_gait", "wave")] and not node.reports
-    commands.refusal = "unknown gait"
+    commands.refusal = Refusal("unknown_gait", "unknown gait")
     node.deliver("gait", String(data="gallop"))
     assert node.report_of("gait") == (ReportLevel.WARNING, "gait refused: unknown gait")
 
@@ -193,7 +194,7 @@ def test_feet_are_guided_in_the_frame_of_the_body(body):
     message.header.frame_id = "base_link"
     with pytest.raises(MessageError, match="its frame is 'base_link'; send points in one/base_link"):
         node.deliver("foot_command", message)
-    commands.refusal = "out of reach"
+    commands.refusal = Refusal("out_of_reach", "out of reach")
     node.deliver("foot_command", MultiDOFJointState())
     assert node.report_of("foot") == (ReportLevel.WARNING, "foot_command refused: out of reach")
 
@@ -212,7 +213,7 @@ def test_a_posture_is_requested_by_its_service_and_only_sitting_down_blocks_velo
     response = node.call(service, Trigger.Request())
     assert (response.success, response.message) == (True, f"{words}, gait_state reports when it is done")
     assert commands.asked == [asked] and len(blocked) == (service == "sit")
-    commands.refusal = "no pose"
+    commands.refusal = Refusal("no_pose", "no pose")
     response = node.call(service, Trigger.Request())
     assert (response.success, response.message) == (False, "no pose") and len(blocked) == (service == "sit")
 

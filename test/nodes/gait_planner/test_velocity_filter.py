@@ -20,7 +20,7 @@ def test_a_number_that_is_not_finite_is_refused_and_does_not_refresh_the_timer(b
     values[field] = bad
     verdict = command.offer(Twist(*values[:3]), tuple(values[3:]), None, 0.0, 0.4)
     assert not verdict.accepted
-    assert f"is {bad}: refused" in verdict.text
+    assert f"is {bad}: refused" in str(verdict.report)
     assert not command.expire(0.49)
     assert command.expire(0.51)
 
@@ -49,7 +49,7 @@ def test_extreme_finite_values_are_clamped_so_that_their_squares_are_finite(valu
 def test_stamps_are_compared_with_the_clock(stamp, accepted, reason):
     verdict = VelocityFilter(TIMEOUT_S).offer(Twist(0.1, 0.0, 0.0), STILL, stamp, 100.0, 5.0)
     assert verdict.accepted is accepted
-    assert reason in verdict.text
+    assert reason in str(verdict.report)
 
 
 def test_the_age_of_a_stamp_counts_against_the_timeout():

@@ -13,6 +13,7 @@ from support.drives import standing_planner
 from support.kits.plain_node import Moment, PlainNode
 
 from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.steering.command_priorities import ANNOUNCEMENT_TIMEOUT_S
 from hexapod_control.nodes.gait_planner import planner_output, velocity_input
 from hexapod_control.nodes.gait_planner.planner_output import CommandSourceDisplay
@@ -29,7 +30,7 @@ class Commands:
     """Records the velocities that are passed on."""
 
     def __init__(self):
-        self.twists, self.timeouts, self.ignored = [], 0, ""
+        self.twists, self.timeouts, self.ignored = [], 0, None
 
     def velocity(self, twist):
         self.twists.append(twist)
@@ -113,7 +114,7 @@ def test_with_any_gaps_between_checks_at_most_one_check_after_the_timeout_is_ski
 
 
 def test_a_command_that_the_robot_cannot_follow_now_is_explained(made):
-    made.commands.ignored = "ignored while sitting: call the service stand first"
+    made.commands.ignored = Refusal("ignored", "ignored while sitting: call the service stand first")
     made.send()
     assert made.node.report_of("not standing") == (ReportLevel.OK, f"cmd_vel {made.commands.ignored}")
     assert made.input.last_refusal == ""

@@ -15,7 +15,7 @@ from std_msgs.msg import String
 from support.phantomx import narrow_file
 from support.real_time.ros_bench import overrides
 
-from hexapod_control.core.sensing.attitude_filter import from_roll_pitch_yaw, inverse, rotated
+from hexapod_control.core.sensing.imu_estimator import from_roll_pitch_yaw, inverse, rotated
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.nodes.imu_driver.imu_driver import RATE_VARIANCE, THREAD, UNKNOWN_BIAS_VARIANCE, ImuDriverNode
 from hexapod_control.ros import messages
@@ -26,9 +26,9 @@ from hexapod_control.servos.emulator.chips.io_chips import EmulatedMpu, ImuMotio
 from hexapod_control.servos.emulator.devices.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
+from hexapod_control.servos.i2c.i2c_bus import open_i2c
 from hexapod_control.servos.i2c.i2c_port import TransferError
 from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS, ImuDevice
-from hexapod_control.servos.i2c.open_bus import open_i2c
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 
 BIAS = (0.02, -0.01, 0.015)

@@ -15,7 +15,7 @@ from support.real_time.simulator_rig import MANY, OFF, ON, Rig
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.core import names
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
-from hexapod_control.nodes.mujoco_sim.time_pacing import MAX_WAIT_S
+from hexapod_control.nodes.mujoco_sim.running_world import MAX_WAIT_S
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.monitoring.clock_monitor import ClockState

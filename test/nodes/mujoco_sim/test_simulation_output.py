@@ -10,11 +10,10 @@ from support.phantomx import robot, standing_joints
 
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import forward
-from hexapod_control.nodes.mujoco_sim import lidar_output, mujoco_sim
-from hexapod_control.nodes.mujoco_sim.lidar_output import LidarOutput
+from hexapod_control.nodes.mujoco_sim import mujoco_sim, simulation_output
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import CameraOutput
 from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
-from hexapod_control.nodes.mujoco_sim.simulation_output import SimulationOutput
+from hexapod_control.nodes.mujoco_sim.simulation_output import LidarOutput, SimulationOutput
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.row_messages import FootLayout, JointLayout, xyz
@@ -123,9 +122,9 @@ class Rays:
 
 @pytest.fixture
 def lidar(monkeypatch):
-    monkeypatch.setattr(lidar_output, "Lidar", Rays)
-    monkeypatch.setattr(lidar_output, "CollisionCounter", Counter)
-    monkeypatch.setattr(lidar_output.messages, "scan_message", lambda *what: what)
+    monkeypatch.setattr(simulation_output, "Lidar", Rays)
+    monkeypatch.setattr(simulation_output, "CollisionCounter", Counter)
+    monkeypatch.setattr(simulation_output.messages, "scan_message", lambda *what: what)
     node = PlainNode()
     return node, LidarOutput(node, robot(), "a/", LidarSettings(scan_rate=10.0))
 

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 from visualization_msgs.msg import Marker
 
-from hexapod_control.nodes.mujoco_sim.simulation_output import WORLD_FRAME
-from hexapod_control.nodes.mujoco_sim.terrain_markers import COLUMN_HEIGHT_M, COLUMN_M, terrain_markers
+from hexapod_control.nodes.mujoco_sim.simulation_output import COLUMN_HEIGHT_M, COLUMN_M, WORLD_FRAME, terrain_markers
 from hexapod_control.sim.terrain import GROUND_GROUP
 
 WORLD = """

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hexapod_control.nodes.mujoco_sim.time_pacing import (
+from hexapod_control.nodes.mujoco_sim.running_world import (
     MAX_CATCH_UP_S,
     MAX_LEAD_PERIODS,
     MAX_WAIT_S,

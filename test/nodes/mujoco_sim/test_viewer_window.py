@@ -7,8 +7,7 @@ import pytest
 from rclpy.parameter import Parameter
 from support.real_time.ros_bench import overrides
 
-from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
-from hexapod_control.nodes.mujoco_sim.viewer_window import PERIOD_S, ViewerWindow
+from hexapod_control.nodes.mujoco_sim.mujoco_sim import PERIOD_S, MujocoSimNode, ViewerWindow
 
 
 class Window:

@@ -13,9 +13,8 @@ from support.phantomx import standing_joints
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.nodes.mujoco_sim import running_world
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MAX_PUSH, PUSH_DURATION_S, WorldServices
-from hexapod_control.nodes.mujoco_sim.running_world import RunningWorld, SimulatedTorque
+from hexapod_control.nodes.mujoco_sim.running_world import MAX_CATCH_UP_S, RunningWorld, SimulatedTorque
 from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
-from hexapod_control.nodes.mujoco_sim.time_pacing import MAX_CATCH_UP_S
 from hexapod_control.servos.driver.torque_switch import ESTOP_LATCHED
 from hexapod_control.sim.start_poses import sitting_pose
 from hexapod_control.sim.world_settings import WorldSettings
@@ -195,16 +194,16 @@ class Servos:
 def test_the_torque_goes_on_where_the_robot_is_unless_it_is_on_or_an_emergency_stop_is_latched():
     servos = Servos()
     torque = SimulatedTorque(servos, lambda: servos, nullcontext())
-    assert torque.armed and torque.arm() == "" and servos.asked == []
-    assert torque.disarm() == "" and not torque.armed and servos.asked == [("release",)]
-    assert torque.arm() == "" and torque.armed
+    assert torque.armed and torque.arm() is None and servos.asked == []
+    assert torque.disarm() is None and not torque.armed and servos.asked == [("release",)]
+    assert torque.arm() is None and torque.armed
     assert servos.asked == [("release",), ("start", Servos.joints), ("engage",)]
-    assert torque.press_estop() == "" and torque.latched and not torque.armed
+    assert torque.press_estop() is None and torque.latched and not torque.armed
     assert torque.arm() == ESTOP_LATCHED and not torque.armed
     assert torque.reset_fault() and torque.latched  # it is still pressed
     torque.release_estop()
-    assert torque.latched and torque.reset_fault() == "" and not torque.latched
-    assert torque.arm() == "" and torque.armed
+    assert torque.latched and torque.reset_fault() is None and not torque.latched
+    assert torque.arm() is None and torque.armed
 
 
 # --- services -------------------------------------------------------------------------------------------------

@@ -11,9 +11,9 @@ from sensor_msgs.msg import JointState
 from support.phantomx import robot, standing_joints
 
 from hexapod_control.core.kinematics.se2 import Pose
-from hexapod_control.nodes.odometry import pose_memory
+from hexapod_control.nodes.odometry import stored_values
 from hexapod_control.nodes.odometry.odometry import OdometryNode
-from hexapod_control.nodes.odometry.pose_memory import UNSEEN_SPEED, PoseMemory
+from hexapod_control.nodes.odometry.stored_values import UNSEEN_SPEED, PoseMemory
 from hexapod_control.ros import messages
 from hexapod_control.ros.monitoring.graph_identity import VARIABLE, new_graph, remove_state, started_graph
 from hexapod_control.ros.row_messages import JointLayout
@@ -69,7 +69,7 @@ def test_odom_continues_from_the_last_pose_after_a_crash(bench):
 
 def test_poses_are_written_ten_times_a_second_at_most_over_the_last_one(monkeypatch, tmp_path):
     clock = [100.0]  # [s]
-    monkeypatch.setattr(pose_memory, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(stored_values, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     memory, kept = PoseMemory(NAME), []
     for clock[0] in (100.0, 100.09, 100.11, 100.2, 100.22):
         memory.keep(Pose(clock[0], 0.0, 0.0), COVARIANCE)

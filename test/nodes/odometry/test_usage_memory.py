@@ -15,9 +15,9 @@ from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.core.names import joint_names
 from hexapod_control.core.sensing.usage import Usage
 from hexapod_control.nodes.joint_state_input import MeasuredSample
-from hexapod_control.nodes.odometry import usage_memory
+from hexapod_control.nodes.odometry import stored_values
 from hexapod_control.nodes.odometry.odometry import OdometryNode, UsageInput
-from hexapod_control.nodes.odometry.usage_memory import PERIOD_S, UsageMemory
+from hexapod_control.nodes.odometry.stored_values import USAGE_PERIOD_S, UsageMemory
 from hexapod_control.ros.guarded_node import GuardedNode
 
 USAGE = Usage(100.0, 50.0, 3.0, 10.0, 1.0, 10.5, (7.0, 8.0, 9.0))
@@ -31,7 +31,7 @@ def folder(monkeypatch, tmp_path):
 
 def test_counts_are_kept_seldom_and_at_the_end_and_found_again(folder):
     memory = UsageMemory("/one/my robot")
-    assert memory.recall() == Usage() and PERIOD_S == 60.0
+    assert memory.recall() == Usage() and USAGE_PERIOD_S == 60.0
     memory.keep(USAGE)
     assert not folder.exists()
     memory.close(USAGE)
@@ -43,7 +43,7 @@ def test_counts_are_kept_seldom_and_at_the_end_and_found_again(folder):
 
 def test_counts_are_written_at_most_once_a_minute(monkeypatch):
     clock = [100.0]  # [s]
-    monkeypatch.setattr(usage_memory, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(stored_values, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     memory, written = UsageMemory("robot"), []
     for clock[0] in (159.9, 160.0, 160.1, 219.9, 220.0, 220.1):
         memory.keep(USAGE)

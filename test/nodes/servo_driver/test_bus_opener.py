@@ -9,8 +9,8 @@ from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import Bench
 
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.nodes.servo_driver import bus_opener as module
-from hexapod_control.nodes.servo_driver.bus_opener import bus_opener
+from hexapod_control.nodes.servo_driver import servo_driver as module
+from hexapod_control.nodes.servo_driver.servo_driver import bus_opener
 from hexapod_control.servos.bus.bus_interface import ServoQuantity
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.driver.target_follower import SPEED_MARGIN

@@ -8,7 +8,8 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from support.kits.plain_node import PlainNode
 
-from hexapod_control.config.sentence import Refusal, Sentence
+from hexapod_control.config.sentence import Sentence
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.nodes.servo_driver import calibration_services
 from hexapod_control.nodes.servo_driver.calibration_services import CalibrationServices
 from hexapod_control.ros.guarded_node import ReportLevel
@@ -51,7 +52,7 @@ class Bench:
     def __init__(self, monkeypatch):
         self.dialogs, self.threads, self.returned, self.recalibrated, self.ran = [], [], [], [], []
         self.error = self.unfit = self.silent = None  # of the session, of the ranges, of the bus
-        self.protocol, self.refusal, self.pace = "feetech_st", "", None
+        self.protocol, self.refusal, self.pace = "feetech_st", None, None
         self.lease = SimpleNamespace(over="", identify=self._identify)
         self.session = SimpleNamespace(step="wiggle", residuals={"left_front": 0.0012345}, run=self._run)
         self.driver = SimpleNamespace(
@@ -198,7 +199,9 @@ def test_a_saved_calibration_applies_to_the_driver_at_once(made, typed, steps):
     assert made.call("start") == (True, NEXT)
 
 
-@pytest.mark.parametrize("refusal", ["other servos", BusError("other servos"), OSError("other servos")], ids=repr)
+@pytest.mark.parametrize(
+    "refusal", [Refusal("other", "other servos"), BusError("other servos"), OSError("other servos")], ids=repr
+)
 def test_a_driver_that_refuses_the_saved_calibration_has_to_be_restarted(made, refusal):
     made.call("start")
     made.refusal = refusal
@@ -208,11 +211,11 @@ def test_a_driver_that_refuses_the_saved_calibration_has_to_be_restarted(made, r
 @pytest.mark.parametrize(
     ("error", "over", "said"),
     [
-        (Abandoned(), "", "nothing was saved: cancelled"),
-        (Abandoned(), "emergency stop", "nothing was saved: emergency stop"),
-        (BusError("no answer"), "", "nothing was saved: no answer"),
-        (OSError("disk full"), "", "nothing was saved: disk full"),
-        (KeyError("x"), "", "nothing was saved: KeyError: 'x'; report it"),
+        (Abandoned(), None, "nothing was saved: cancelled"),
+        (Abandoned(), Refusal("stop", "emergency stop"), "nothing was saved: emergency stop"),
+        (BusError("no answer"), None, "nothing was saved: no answer"),
+        (OSError("disk full"), None, "nothing was saved: disk full"),
+        (KeyError("x"), None, "nothing was saved: KeyError: 'x'; report it"),
     ],
 )
 def test_a_calibration_that_ends_early_says_why_and_gives_the_bus_back(made, error, over, said):

@@ -9,6 +9,7 @@ from support.kits.plain_node import Moment
 from support.phantomx import lying, robot, standing_joints
 from support.real_time.ros_bench import overrides
 
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.nodes.servo_driver import servo_driver
 from hexapod_control.nodes.servo_driver.servo_driver import TARGET_SILENCE_S, ServoDriverNode
 from hexapod_control.ros import messages
@@ -44,7 +45,7 @@ class ScriptedDriver(Notes):
         super().__init__()
         self.snapshot = Snapshot(torque=TorqueState.OFF, time=50.0, measured=True)
         self.events, self.latched, self.armed = deque(), False, False
-        self.fault, self.refusal, self.failure = fault, "", ""
+        self.fault, self.refusal, self.failure = fault, None, None
 
     def connect(self):
         if self.fault is not None:
@@ -72,7 +73,9 @@ class Planner(Notes):
 class Driving:
     """The node with scripted parts."""
 
-    def __init__(self, bench, monkeypatch, fault=None, *, on_exit=OnExit.SIT, measured=True, refusal="", **parameters):
+    def __init__(
+        self, bench, monkeypatch, fault=None, *, on_exit=OnExit.SIT, measured=True, refusal=None, **parameters
+    ):
         self.time, self.driver, self.output, self.planner = Moment(), ScriptedDriver(fault), Notes(), Planner()
         self.driver.now(0.0, measured=measured)
         self.driver.refusal = refusal
@@ -133,7 +136,7 @@ def test_servos_without_positions_are_armed_if_the_robot_is_said_to_lie(make):
 
 
 def test_a_refusal_to_arm_at_the_start_is_an_error(make):
-    assert make(refusal="it is hot").report("start") == (ReportLevel.ERROR, "not armed: it is hot")
+    assert make(refusal=Refusal("hot", "it is hot")).report("start") == (ReportLevel.ERROR, "not armed: it is hot")
 
 
 @pytest.mark.parametrize("wait", [True, False])
@@ -337,7 +340,7 @@ def test_a_robot_whose_servos_hold_or_go_off_at_once_needs_not_sit_down(make):
 def test_at_the_end_the_torque_goes_off_unless_it_shall_hold_and_nothing_is_published_after_it(make, on_exit):
     made = make(on_exit=on_exit)
     off = on_exit is not OnExit.HOLD
-    made.driver.failure = "no port"
+    made.driver.failure = Refusal("port", "no port")
     made.node.publish_final_state()
     assert made.driver.times("close") == [[off]] and made.output.times("armed") == ([[False]] if off else [])
     assert made.report("exit") == (ReportLevel.ERROR, "no port")

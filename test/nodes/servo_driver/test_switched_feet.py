@@ -5,8 +5,8 @@ import pytest
 from support.phantomx import robot
 
 from hexapod_control.core.statics.static_stability import GRAVITY
-from hexapod_control.nodes.servo_driver import switched_feet
-from hexapod_control.nodes.servo_driver.switched_feet import ALTERNATION, SwitchedFeet
+from hexapod_control.nodes.servo_driver import driver_output as switched_feet
+from hexapod_control.nodes.servo_driver.driver_output import ALTERNATION, SwitchedFeet
 from hexapod_control.servos.i2c.foot_switches import FootSwitchSection
 
 EVEN = robot().mass * GRAVITY / 6.0  # [N]

@@ -3,6 +3,7 @@
 from std_srvs.srv import SetBool, Trigger
 from support.kits.plain_node import PlainNode
 
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.nodes.servo_driver.torque_services import ArmedTopic, TorqueServices
 from hexapod_control.ros.guarded_node import ReportLevel
 
@@ -10,10 +11,10 @@ AGAIN = "call estop with false, then reset_fault, then arm"
 
 
 class Torque:
-    """Hardware that records its calls; `reason` is its error message, empty if it succeeds."""
+    """Hardware that records its calls; `reason` is its refusal."""
 
     def __init__(self):
-        self.asked, self.reason, self.latched = [], "", False
+        self.asked, self.reason, self.latched = [], None, False
 
     def release_estop(self):
         self.asked.append("release_estop")
@@ -43,7 +44,7 @@ def test_every_service_asks_the_hardware_and_succeeds_if_that_has_no_objection()
 
 def test_a_refusal_of_the_hardware_is_answered_and_a_torque_that_stays_off_reported():
     node, torque = made()
-    torque.reason = "it is hot"
+    torque.reason = Refusal("hot", "it is hot")
     assert answer(node, "arm") == (False, "it is hot")
     assert node.report_of("arm") == (ReportLevel.WARNING, "not armed: it is hot")
     assert answer(node, "disarm") == (False, "torque-off could not be sent: it is hot")
@@ -53,10 +54,10 @@ def test_a_refusal_of_the_hardware_is_answered_and_a_torque_that_stays_off_repor
 def test_arming_withdraws_the_report_that_the_torque_is_off():
     node, torque = made()
     node.report("torque", ReportLevel.WARNING, "torque is off: call arm")
-    torque.reason = "it is hot"
+    torque.reason = Refusal("hot", "it is hot")
     answer(node, "arm")
     assert node.report_of("torque")
-    torque.reason = ""
+    torque.reason = None
     answer(node, "arm")
     assert not node.report_of("torque")
 
@@ -66,7 +67,7 @@ def test_an_emergency_stop_is_reported_as_an_error_whether_or_not_it_could_be_se
     text = f"torque is off and stays off: {AGAIN}"
     assert answer(node, "estop", SetBool.Request(data=True)) == (True, text)
     assert node.report_of("torque") == (ReportLevel.ERROR, f"emergency stop: {text}")
-    torque.reason = "no port"
+    torque.reason = Refusal("port", "no port")
     text = "latched, but torque-off could not be sent: no port; cut the servos' power"
     assert answer(node, "estop", SetBool.Request(data=True)) == (False, text)
     assert node.report_of("torque") == (ReportLevel.ERROR, f"emergency stop: {text}")

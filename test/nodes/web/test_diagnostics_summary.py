@@ -83,11 +83,11 @@ def test_the_limits_of_the_battery_are_known_once_the_driver_knows_them():
         assert summary(nodes)["battery_limits"] == limits
 
 
-def test_instructions_to_call_services_are_cut_because_the_page_has_a_button():
+def test_errors_are_listed_as_their_nodes_report_them():
     text = "emergency stop: call estop with false, then reset_fault, then arm"
-    nodes = {"/servo_driver": NodeStatus(2, text, {})}
-    assert errors(nodes) == {"servo_driver": "emergency stop"}
-    assert summary(nodes)["diagnostics"][0]["text"] == "emergency stop"
+    nodes = {"/servo_driver": NodeStatus(2, text, {}), "/web": NodeStatus(1, "slow", {})}
+    assert errors(nodes) == {"servo_driver": text}
+    assert summary(nodes)["diagnostics"][0]["text"] == text
 
 
 def test_temperatures_are_named_by_joint():

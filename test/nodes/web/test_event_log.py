@@ -12,7 +12,9 @@ def test_a_warning_is_logged_once_and_again_after_it_was_gone():
         for at, status in enumerate([FINE, WARM, WARM, FINE, WARM])
     ]
     assert found == [0, 1, 0, 0, 1]
-    assert [(event["at"], event["text"], event["count"]) for event in log.events] == [(4, "a servo is warm", 2)]
+    assert [(event["at"], event["text"], event["count"]) for event in log.events] == [
+        (4, "a servo is warm: call arm", 2)
+    ]
 
 
 def test_silence_and_its_end_are_logged_with_the_node():

@@ -9,7 +9,7 @@ from support.page_messages import TOKEN
 from support.real_time.ros_bench import overrides
 
 from hexapod_control.core.simulated_world import WORLDS
-from hexapod_control.nodes.odometry.usage_memory import usage_folder
+from hexapod_control.nodes.odometry.stored_values import usage_folder
 from hexapod_control.nodes.web import web
 from hexapod_control.nodes.web.diagnostics_summary import NodeStatus
 from hexapod_control.nodes.web.web import WebNode

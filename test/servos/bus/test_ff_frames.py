@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support.suite.soak import SOAK
 
 from hexapod_control.servos.bus import ff_frames
-from hexapod_control.servos.protocols import dynamixel1, dynamixel2_frames, feetech_sc, feetech_st, lx16a
+from hexapod_control.servos.protocols import dynamixel1, dynamixel2, feetech_sc, feetech_st, lx16a
 
 TWO = {1: 2048, 2: 2048}
 ALL = range(1, 19)
@@ -40,36 +40,36 @@ GOLDEN = {
         "FF FF FE 0B 83 2A 06 01 02 00 00 14 00 00 2C",
     ),
     "X: goal 2048": (
-        dynamixel2_frames.sync_write_request(116, {i: dynamixel2_frames.goal_row(2048) for i in (1, 2)}),
+        dynamixel2.sync_write_request(116, {i: dynamixel2.goal_row(2048) for i in (1, 2)}),
         "FF FF FD 00 FE 11 00 83 74 00 04 00 01 00 08 00 00 02 00 08 00 00 68 4C",
     ),
     "X: sync read": (
-        dynamixel2_frames.sync_read_request(132, 4, (1, 2)),
+        dynamixel2.sync_read_request(132, 4, (1, 2)),
         "FF FF FD 00 FE 09 00 82 84 00 04 00 01 02 CE FA",
     ),
     "X: fast": (
-        dynamixel2_frames.fast_sync_read_request(132, 4, (1, 2)),
+        dynamixel2.fast_sync_read_request(132, 4, (1, 2)),
         "FF FF FD 00 FE 09 00 8A 84 00 04 00 01 02 4D 72",
     ),
-    "X: torque on": (dynamixel2_frames.write_request(1, 64, b"\1"), "FF FF FD 00 01 06 00 03 40 00 01 DB 66"),
+    "X: torque on": (dynamixel2.write_request(1, 64, b"\1"), "FF FF FD 00 01 06 00 03 40 00 01 DB 66"),
     "X: torque off for all": (
-        dynamixel2_frames.write_request(BROADCAST, 64, b"\0"),
+        dynamixel2.write_request(BROADCAST, 64, b"\0"),
         "FF FF FD 00 FE 06 00 03 40 00 00 2E 16",
     ),
     "X: ping": (
-        dynamixel2_frames.build(1, dynamixel2_frames.Dynamixel2Instruction.PING),
+        dynamixel2.build(1, dynamixel2.Dynamixel2Instruction.PING),
         "FF FF FD 00 01 03 00 01 19 4E",
     ),
     "X: reboot": (
-        dynamixel2_frames.build(1, dynamixel2_frames.Dynamixel2Instruction.REBOOT),
+        dynamixel2.build(1, dynamixel2.Dynamixel2Instruction.REBOOT),
         "FF FF FD 00 01 03 00 08 2F 4E",
     ),
     "X: read voltage and heat": (
-        dynamixel2_frames.read_request(1, 144, 3),
+        dynamixel2.read_request(1, 144, 3),
         "FF FF FD 00 01 07 00 02 90 00 03 00 1B 17",
     ),
     "X: watchdog 100 ms": (
-        dynamixel2_frames.write_request(BROADCAST, 98, b"\5"),
+        dynamixel2.write_request(BROADCAST, 98, b"\5"),
         "FF FF FD 00 FE 06 00 03 62 00 05 98 14",
     ),
     "LX: move to 500 in 20 ms": (lx16a.move(1, 500, 0.02), "55 55 01 07 01 F4 01 14 00 ED"),
@@ -92,12 +92,12 @@ def test_frames_match_the_reference_bytes(name):
 
 
 def p2_decoder():
-    return dynamixel2_frames.Dynamixel2Decoder()
+    return dynamixel2.Dynamixel2Decoder()
 
 
 CODECS = {
     "frames": (ff_frames.build, ff_frames.FFDecoder, ff_frames.HEADER),
-    "dynamixel2": (dynamixel2_frames.build, p2_decoder, dynamixel2_frames.HEADER),
+    "dynamixel2": (dynamixel2.build, p2_decoder, dynamixel2.HEADER),
     "lx16a": (lx16a.build, lx16a.Lx16aDecoder, lx16a.HEADER),
 }
 codec = pytest.mark.parametrize("name", CODECS)
@@ -181,7 +181,7 @@ def status(name, servo):
     if name == "frames":
         return ff_frames.build(servo, 0, data[1:]), ff_frames.FFDecoder(ALL, 2)
     if name == "dynamixel2":
-        return dynamixel2_frames.build(servo, 0x55, data), dynamixel2_frames.Dynamixel2Decoder(ALL, 3)
+        return dynamixel2.build(servo, 0x55, data), dynamixel2.Dynamixel2Decoder(ALL, 3)
     return lx16a.build(servo, lx16a.Lx16aCommand.POSITION, data[1:]), lx16a.Lx16aDecoder(
         None, lx16a.Lx16aCommand.POSITION, 2
     )
@@ -221,7 +221,7 @@ def test_statuses_with_unknown_ids_or_wrong_lengths_are_rejected(name):
     stranger = status(name, 1 + len(ALL))[0] if name != "lx16a" else b""
     longer = {
         "frames": ff_frames.build(1, 0, b"123"),
-        "dynamixel2": dynamixel2_frames.build(1, 0x55, b"1234"),
+        "dynamixel2": dynamixel2.build(1, 0x55, b"1234"),
         "lx16a": lx16a.build(1, lx16a.Lx16aCommand.POSITION, b"123"),
     }[name]
     good = status(name, 1)[0]
@@ -244,16 +244,16 @@ def test_only_an_incomplete_header_at_the_end_is_kept(rest, end):
 
 def test_a_header_in_the_data_survives_byte_stuffing():
     data = b"\xff\xff\xfd\xff\xff\xfd\xfd\x00\xff\xfd\xfd"
-    frame = dynamixel2_frames.build(1, 3, data)
+    frame = dynamixel2.build(1, 3, data)
     assert frame[7:].count(b"\xff\xff\xfd\xfd") == 2
     assert frame[5:7] == bytes((len(data) + 3 + 2, 0))
-    assert decoded(dynamixel2_frames.Dynamixel2Decoder(), frame) == [(1, 3, data)]
+    assert decoded(dynamixel2.Dynamixel2Decoder(), frame) == [(1, 3, data)]
 
 
 def test_a_frame_without_the_required_byte_stuffing_is_rejected():
-    frame = dynamixel2_frames.HEADER + bytes.fromhex("01 07 00 03 FF FF FD 01")
-    decoder = dynamixel2_frames.Dynamixel2Decoder()
-    assert decoded(decoder, frame + dynamixel2_frames.crc(frame).to_bytes(2, "little")) == []
+    frame = dynamixel2.HEADER + bytes.fromhex("01 07 00 03 FF FF FD 01")
+    decoder = dynamixel2.Dynamixel2Decoder()
+    assert decoded(decoder, frame + dynamixel2.crc(frame).to_bytes(2, "little")) == []
     assert decoder.bad == 1
 
 
@@ -270,13 +270,13 @@ def test_sign_and_magnitude_are_limited_to_what_fits():
     assert ff_frames.signed(0x0464, 10) == -100
 
 
-@pytest.mark.parametrize("build", [ff_frames.build, dynamixel2_frames.build])
+@pytest.mark.parametrize("build", [ff_frames.build, dynamixel2.build])
 def test_data_that_do_not_fit_are_refused(build):
     with pytest.raises(ValueError, match="do not fit"):
         build(1, 3, bytes(1100))
 
 
-@pytest.mark.parametrize("sync_write_request", [ff_frames.sync_write_request, dynamixel2_frames.sync_write_request])
+@pytest.mark.parametrize("sync_write_request", [ff_frames.sync_write_request, dynamixel2.sync_write_request])
 def test_rows_of_different_lengths_are_refused(sync_write_request):
     with pytest.raises(ValueError, match="one length"):
         sync_write_request(30, {1: b"12", 2: b"1"})
@@ -378,46 +378,46 @@ def test_sc_frames_are_those_of_the_makers_sdk(goals, milliseconds):
 
 @given(st.binary(max_size=200))
 def test_the_crc_of_protocol_2_is_that_of_the_makers_sdk(data):
-    assert dynamixel2_frames.crc(data) == dynamixel_sdk.Protocol2PacketHandler().updateCRC(0, data, len(data))
+    assert dynamixel2.crc(data) == dynamixel_sdk.Protocol2PacketHandler().updateCRC(0, data, len(data))
 
 
 def test_the_crc_of_protocol_2_is_crc_16_buypass():
-    assert dynamixel2_frames.crc(b"123456789") == 0xFEE8  # check value in the catalogue of CRC algorithms
+    assert dynamixel2.crc(b"123456789") == 0xFEE8  # check value in the catalogue of CRC algorithms
 
 
 @given(ids, st.integers(0, 200), st.integers(1, 20), st.binary(min_size=1, max_size=20))
 def test_protocol_2_is_that_of_the_makers_sdk(servos, address, length, data):
     sheet, sdk = Sheet(), dynamixel_sdk.Protocol2PacketHandler()
     sdk.syncReadTx(sheet, address, length, servos, len(servos), False)
-    assert sheet.frame == dynamixel2_frames.sync_read_request(address, length, servos)
+    assert sheet.frame == dynamixel2.sync_read_request(address, length, servos)
     sheet.is_using = False
     sdk.syncReadTx(sheet, address, length, servos, len(servos), True)
-    assert sheet.frame == dynamixel2_frames.fast_sync_read_request(address, length, servos)
+    assert sheet.frame == dynamixel2.fast_sync_read_request(address, length, servos)
     sheet.is_using = False
     if b"\xff\xff\xfd" not in data:
         sdk.writeTxOnly(sheet, servos[0], address, len(data), data)
-        assert sheet.frame == dynamixel2_frames.write_request(servos[0], address, data)
+        assert sheet.frame == dynamixel2.write_request(servos[0], address, data)
 
 
 @given(st.integers(0, 252), st.binary(min_size=4, max_size=4))
 def test_the_makers_sdk_reads_our_protocol_2_status(servo, data):
-    sheet = Sheet(dynamixel2_frames.build(servo, 0x55, b"\0" + data))
+    sheet = Sheet(dynamixel2.build(servo, 0x55, b"\0" + data))
     read, result, _ = dynamixel_sdk.Protocol2PacketHandler().readTxRx(sheet, servo, 132, 4)
     assert (bytes(read), result) == (data, 0)
 
 
 @given(st.lists(st.integers(0, 252), min_size=2, max_size=18, unique=True))
 def test_the_makers_sdk_and_we_read_a_fast_status_alike(servos):
-    status = dynamixel2_frames.HEADER + bytes((BROADCAST,))
-    status += (dynamixel2_frames.fast_size(4, len(servos)) - 7).to_bytes(2, "little") + b"\x55"
+    status = dynamixel2.HEADER + bytes((BROADCAST,))
+    status += (dynamixel2.fast_size(4, len(servos)) - 7).to_bytes(2, "little") + b"\x55"
     for servo in servos:
-        status += bytes((0, servo)) + dynamixel2_frames.goal_row(servo)
-        status += dynamixel2_frames.crc(status).to_bytes(2, "little")
-    assert len(status) == dynamixel2_frames.fast_size(4, len(servos))
+        status += bytes((0, servo)) + dynamixel2.goal_row(servo)
+        status += dynamixel2.crc(status).to_bytes(2, "little")
+    assert len(status) == dynamixel2.fast_size(4, len(servos))
     group = dynamixel_sdk.GroupSyncRead(Sheet(status), dynamixel_sdk.Protocol2PacketHandler(), 132, 4)
     for servo in servos:
         group.addParam(servo)
     assert group.fastSyncReadRxPacket() == 0
-    [packet] = decoded(dynamixel2_frames.Dynamixel2Decoder([BROADCAST], len(status) - 10), status)
-    rows = dynamixel2_frames.fast_rows(packet.data, 4)
+    [packet] = decoded(dynamixel2.Dynamixel2Decoder([BROADCAST], len(status) - 10), status)
+    rows = dynamixel2.fast_rows(packet.data, 4)
     assert {i: row[1:] for i, row in rows.items()} == {i: bytes(group.data_dict[i]) for i in servos}

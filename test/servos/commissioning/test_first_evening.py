@@ -17,9 +17,10 @@ from support.phantomx import lying, narrow_file, robot, standing_joints
 from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
 from hexapod_control.config.robots.draft.questions.drawings import drawing
 from hexapod_control.config.robots.robot_file import load, resolve
-from hexapod_control.config.sentence import Refusal, Sentence
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.posture import stand_up
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.servos.bus.bus_interface import PortGoneError, ServoReading
 from hexapod_control.servos.calibration.dialog import Prompt, TorqueStop
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger

@@ -19,7 +19,7 @@ def test_a_servo_in_wheel_mode_keeps_the_torque_of_all_off_until_it_is_repaired(
     memory = bench.device.memories[4]
     memory[FeetechStRegister.MODE] = FeetechMode.WHEEL
     refusal = bench.driver.arm()
-    assert refusal == (
+    assert str(refusal) == (
         f"{FEMUR}: mode is 1: wheel mode, the servo turns without end: hexapod servos repair restores it"
     )
     assert bench.driver.snapshot.torque is TorqueState.OFF and not bench.world.torques.any()

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.servos.driver.bus_connection import BackOff
 from hexapod_control.servos.driver.bus_thread import BusRequest, BusThread
 from hexapod_control.servos.driver.monitors import EscalationLadder, LowPass, RetryBudget, Severity
@@ -129,7 +130,7 @@ def test_requests_are_served_in_turn_or_first_and_only_urgent_ones_end_the_waits
     served, hurried = [], []
 
     def request(name, *, urgent=False):
-        return BusRequest(lambda asked: served.append(name) or name, urgent=urgent)
+        return BusRequest(lambda asked: served.append(name) or Refusal(name, name), urgent=urgent)
 
     thread = BusThread(
         lambda: thread.requests.popleft().serve(), lambda: 0.02, lambda: 0.0, print, lambda: hurried.append(len(served))
@@ -140,7 +141,7 @@ def test_requests_are_served_in_turn_or_first_and_only_urgent_ones_end_the_waits
     for _ in range(2):
         thread.withdraw(withdrawn)
     asked = request("asked")
-    assert thread.ask(asked, 0.0) and asked.answer == "asked"
+    assert thread.ask(asked, 0.0) and asked.refusal == Refusal("asked", "asked")
     assert served == ["posted", "asked"] and hurried == []
     thread.requests.append(request("posted"))
     assert thread.ask(request("first", urgent=True), 0.0, first=True)

@@ -18,7 +18,7 @@ from hexapod_control.servos.driver.bus_connection import MAX_BACK_OFF_S
 from hexapod_control.servos.driver.presence import PING_PERIOD_S
 from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
 from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.protocols import dynamixel2_frames, lx16a
+from hexapod_control.servos.protocols import dynamixel2, lx16a
 from hexapod_control.servos.settings.servo_section import OnLost
 
 MAX_ROUNDS = 15  # until neither of the best seconds is disturbed
@@ -132,9 +132,7 @@ def write_goal(receive, protocol, servo, now):
     """Writes the center into the goal register of a servo at a steady time [s]."""
     center = PROTOCOLS[protocol].scale.center
     if protocol == "dynamixel2":
-        frame = dynamixel2_frames.write_request(
-            servo, dynamixel2_frames.Dynamixel2Register.GOAL, center.to_bytes(4, "little")
-        )
+        frame = dynamixel2.write_request(servo, dynamixel2.Dynamixel2Register.GOAL, center.to_bytes(4, "little"))
     elif protocol == "lx16a":
         frame = lx16a.move(servo, center, 0.02)
     else:
@@ -222,25 +220,25 @@ def test_servos_that_were_silent_answer_again_on_a_line_on_which_all_replies_are
 @pytest.mark.parametrize(("protocol", "late"), [("dynamixel1", 0.04), ("lx16a", 0.03), ("feetech_st", 0.1)])
 def test_servos_are_armed_where_they_are_on_a_line_on_which_all_replies_are_late(simulated, protocol, late):
     bench = simulated(protocol)
-    assert bench.driver.disarm() == ""
+    assert bench.driver.disarm() is None
     bench.line.faults.late = late
     bench.until(lambda: bench.driver.snapshot.counters.lateness > 0.99 * late, 4.0, "late replies")
-    assert bench.driver.arm() == ""
+    assert bench.driver.arm() is None
     bench.until(bench.world.torques.all, SLACK, "torque on")
 
 
 def test_an_arming_that_took_too_long_does_not_switch_the_torque_on_afterwards(armed, monkeypatch):
     bench = armed("lx16a")
-    assert bench.driver.disarm() == ""
+    assert bench.driver.disarm() is None
     monkeypatch.setattr(driver, "ANSWER_TIMEOUT_S", 0.3)
     bench.pty.faults.late = 0.12
     bench.until(lambda: bench.driver.snapshot.counters.lateness > 0.05, 4.0, "late replies")
-    assert "does not answer" in bench.driver.arm()
+    assert "does not answer" in str(bench.driver.arm())
     bench.during(3.0)  # longer than it takes
     assert not bench.world.torques.any()
     bench.pty.faults.late = 0.0
     monkeypatch.undo()
-    bench.until(lambda: bench.driver.arm() == "", 4.0, "arming")
+    bench.until(lambda: bench.driver.arm() is None, 4.0, "arming")
 
 
 # --- a silent servo -----------------------------------------------------------------------------------------
@@ -292,7 +290,7 @@ def test_a_lost_servo_makes_the_robot_sit_with_that_policy(simulated):
     assert bench.driver.armed
     bench.driver.note_seated()
     bench.until(lambda: not bench.world.torques.any(), SLACK, "torque off once it sits")
-    assert "call reset_fault, then arm" in bench.driver.arm()
+    assert "call reset_fault, then arm" in str(bench.driver.arm())
 
 
 def test_a_lost_servo_switches_the_torque_off_with_that_policy(simulated):
@@ -302,8 +300,8 @@ def test_a_lost_servo_switches_the_torque_off_with_that_policy(simulated):
     assert took > LOST - 0.1
     bench.until(lambda: reported(bench, f"torque is off: {FEMUR} lost"), SLACK, "report")
     bench.world.plug(4)
-    assert bench.driver.reset_fault() == ""
-    assert bench.driver.arm() == ""
+    assert bench.driver.reset_fault() is None
+    assert bench.driver.arm() is None
 
 
 @kinds
@@ -338,7 +336,7 @@ def test_behind_an_unplugged_port_the_robot_holds_and_goes_on_from_where_it_is_w
     bench.until(lambda: bench.driver.snapshot.torque is TorqueState.UNKNOWN, FAULT, "fault")
     assert bench.driver.snapshot.planner_request is PlannerRequest.STOP
     bench.until(lambda: bench.driver.snapshot.joints is None, FAULT, "pose unknown")
-    assert "not connected" in bench.driver.arm()
+    assert "not connected" in str(bench.driver.arm())
     bench.until(lambda: reported(bench, "whether the servos have torque is unknown; reopening the port"), 0.3)
     bench.publishing.clear()
     bench.world.positions += 100  # the robot is moved by hand meanwhile

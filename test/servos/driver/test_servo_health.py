@@ -37,7 +37,7 @@ def test_silence_of_many_servos_however_long_is_no_reason_to_switch_any_torque_o
     assert rig.driver.armed
     assert rig.driver.snapshot.torque is TorqueState.UNKNOWN
     assert rig.driver.snapshot.planner_request is PlannerRequest.STOP
-    assert "whether they have torque is unknown" in rig.driver.arm() or count < 18
+    assert "whether they have torque is unknown" in str(rig.driver.arm()) or count < 18
     rig.bus.silent = set()
     rig.run(1.5)
     assert rig.driver.snapshot.torque is TorqueState.ON
@@ -86,7 +86,7 @@ def test_servos_that_have_restarted_without_torque_are_a_brown_out_and_get_no_go
     assert {what for what, _ in rig.bus.sent[sent:]} == {"relax"}
     assert any("the servos have restarted without torque, as in a brown-out" in text for text in rig.texts())
     rig.clock.tick = 1e-3
-    assert rig.driver.arm() == ""
+    assert rig.driver.arm() is None
 
 
 @pytest.mark.parametrize(("count", "brown_out"), [(1, False), (8, False), (9, True)])
@@ -274,10 +274,10 @@ def test_a_hot_servo_slows_the_joints_and_at_its_limit_the_robot_sits(rig):
     rig.driver.note_seated()
     rig.run(0.1)
     assert not rig.driver.armed
-    assert "let it cool" in rig.driver.reset_fault()
+    assert "let it cool" in str(rig.driver.reset_fault())
     rig.bus.temperature = 40.0
     rig.run(8.0)
-    assert rig.driver.reset_fault() == ""
+    assert rig.driver.reset_fault() is None
 
 
 def test_a_servo_that_was_too_hot_and_has_cooled_down_is_reported_with_both_values(rig):
@@ -292,7 +292,9 @@ def test_a_servo_that_was_too_hot_and_has_cooled_down_is_reported_with_both_valu
     )
     rig.driver.note_seated()
     rig.run(0.2)
-    assert re.fullmatch(r"\S+ \(id \d+\) reached 71 degC, limit 70: let it cool, call .*, then arm", rig.driver.arm())
+    assert re.fullmatch(
+        r"\S+ \(id \d+\) reached 71 degC, limit 70: let it cool, call .*, then arm", str(rig.driver.arm())
+    )
     assert "is at 35 degC now: let it cool, call reset_fault, then arm" in " ".join(rig.texts())
 
 
@@ -350,13 +352,13 @@ def test_an_empty_battery_warns_then_sits_and_ends_without_torque_until_it_is_ch
     rig.run(3.0)
     assert not rig.driver.armed
     assert any("the battery is empty (9.0 V)" in text for text in rig.texts())
-    assert rig.driver.reset_fault() == "the battery is still at 9.0 V: charge or replace it"
+    assert str(rig.driver.reset_fault()) == "the battery is still at 9.0 V: charge or replace it"
     rig.bus.volts = 11.5
     rig.run(3.0)
-    assert "the battery is empty" in rig.driver.arm()
-    assert rig.driver.reset_fault() == ""
+    assert "the battery is empty" in str(rig.driver.arm())
+    assert rig.driver.reset_fault() is None
     rig.clock.tick = 1e-3
-    assert rig.driver.arm() == ""
+    assert rig.driver.arm() is None
 
 
 class Supply:
@@ -427,7 +429,7 @@ def test_a_servo_that_is_overloaded_again_and_again_is_given_up(rig):
     assert rig.driver.snapshot.planner_request is PlannerRequest.STOP
     del rig.bus.faults[servo]
     rig.run(1.5)
-    assert rig.driver.reset_fault() == ""
+    assert rig.driver.reset_fault() is None
     rig.run(0.2)
     assert not rig.driver.snapshot.diagnoses
 
@@ -471,7 +473,7 @@ def test_targets_received_before_arming_are_discarded(rig):
     rig.driver.disarm()
     rig.driver.take(lying() - 0.2, None, rig.clock())
     rig.clock.tick = 1e-3
-    assert rig.driver.arm() == ""
+    assert rig.driver.arm() is None
     rig.clock.tick = 1e-5
     rig.run(2.0)
     assert abs(rig.driver.snapshot.joints - lying()).max() < 0.002
@@ -721,7 +723,7 @@ def test_unusual_registers_and_forced_models_are_reported_while_the_servos_work(
     assert rig.driver.armed
     rig.driver.disarm()
     rig.bus.memory[33] = 1
-    assert "and 15 other joints: mode is 1: wheel mode, the servo turns without end" in rig.driver.arm()
+    assert "and 15 other joints: mode is 1: wheel mode, the servo turns without end" in str(rig.driver.arm())
     assert not rig.driver.armed
 
 

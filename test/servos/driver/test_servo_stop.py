@@ -32,14 +32,14 @@ def test_an_emergency_stop_sends_torque_off_three_times_and_latches(armed):
     assert time.monotonic() - begin < 0.1  # [s] at once, on a busy machine
     off = bytes.fromhex("FF FF FE 04 03 28 00 D2")
     bench.until(lambda: b"".join(frames).count(off) == 3, 0.1)
-    assert "the emergency stop is latched: call estop with false" in bench.driver.arm()
-    assert "still true" in bench.driver.reset_fault()
+    assert "the emergency stop is latched: call estop with false" in str(bench.driver.arm())
+    assert "still true" in str(bench.driver.reset_fault())
     bench.driver.release_estop()
-    assert "latched" in bench.driver.arm()
-    assert bench.driver.reset_fault() == ""
+    assert "latched" in str(bench.driver.arm())
+    assert bench.driver.reset_fault() is None
     bench.during(0.2)
     assert not bench.world.torques.any()
-    assert bench.driver.arm() == ""
+    assert bench.driver.arm() is None
     bench.during(0.5)
     bench.assert_no_leap()
 
@@ -53,7 +53,7 @@ def test_an_emergency_stop_switches_every_kind_of_servo_off_at_once(armed, proto
     sent = len(bench.world.received_goals)
     bench.during(0.2)
     assert len(bench.world.received_goals) == sent  # targets come, nothing is sent
-    assert "latched" in bench.driver.arm()
+    assert "latched" in str(bench.driver.arm())
 
 
 def test_an_emergency_stop_waits_for_no_servo_that_does_not_answer(armed):
@@ -76,7 +76,7 @@ def test_an_emergency_stop_does_not_wait_for_late_replies(armed, protocol):
     for phase in range(6):
         bench.during(0.05 + 0.037 * phase)
         begin = time.monotonic()
-        assert bench.driver.press_estop() == ""
+        assert bench.driver.press_estop() is None
         delays.append(time.monotonic() - begin)
         if not phase:
             bench.until(lambda: not bench.world.torques.any(), 0.1, "torque off")
@@ -157,7 +157,7 @@ def test_a_driver_that_is_started_again_reads_the_pose_and_ramps_from_there(simu
     bench.driver = bench.new_driver()
     bench.driver.connect()
     bench.row = HIGH + 0.2
-    assert bench.driver.arm() == ""
+    assert bench.driver.arm() is None
     bench.during(1.5)
     for _, _, goal, where, _ in bench.world.received_goals[sent : sent + 18]:
         assert abs(goal - where) < 0.02  # [rad] the first goals are where the servos are
@@ -174,4 +174,4 @@ def test_a_defect_in_the_driver_ends_neither_the_thread_nor_the_robot(armed, mon
     bench.until(lambda: bench.driver.snapshot.torque is TorqueState.OFF, 2.0)
     bench.until(lambda: reported(bench, "is back, its servos are left as they are: call arm"), 0.5, "return")
     assert bench.world.torques.all()  # the robot stands on its last goals
-    assert bench.driver.arm() == ""
+    assert bench.driver.arm() is None

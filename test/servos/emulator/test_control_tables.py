@@ -6,8 +6,8 @@ from support.kits.emulated_servo import Servo, lx
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.protocols import dynamixel2_frames, lx16a
-from hexapod_control.servos.protocols.dynamixel2_frames import Dynamixel2Instruction as X
+from hexapod_control.servos.protocols import dynamixel2, lx16a
+from hexapod_control.servos.protocols.dynamixel2 import Dynamixel2Instruction as X
 from hexapod_control.servos.protocols.lx16a import Lx16aCommand
 
 RANGE, ANGLE, INSTRUCTION = 0x08, 0x02, 0x40  # error bits of protocol 1
@@ -95,7 +95,7 @@ def test_a_factory_reset_of_protocol_1_makes_the_id_1():
 )
 def test_a_registered_write_waits_for_the_action(protocol, flag, goal, size):
     servo = Servo(protocol)
-    frames = dynamixel2_frames if servo.two else ff_frames
+    frames = dynamixel2 if servo.two else ff_frames
     address = goal.to_bytes(2 if servo.two else 1, "little")
     servo.ask(frames.build(1, 4, address + (600).to_bytes(size, "little")))
     assert (servo.read(flag, 1), servo.world.target(0)) == (1, PROTOCOLS[protocol].scale.center)
@@ -122,9 +122,9 @@ def test_x_errors_are_those_of_the_manual():
     assert servo.write(116, 4, 3000) == 6 and servo.world.target(0) == 2048  # limit
     servo.write(64, 1, 1)
     assert servo.write(48, 4, 4095) == 7  # EEPROM under torque
-    assert servo.ask(dynamixel2_frames.build(1, 0x77))[0][8] == 2
+    assert servo.ask(dynamixel2.build(1, 0x77))[0][8] == 2
     for nothing in (14, 71, 252, 1000):  # between registers, and beyond the last one
-        assert servo.error(dynamixel2_frames.read_request(1, nothing, 2)) == servo.write(nothing, 1, 0) == 7
+        assert servo.error(dynamixel2.read_request(1, nothing, 2)) == servo.write(nothing, 1, 0) == 7
 
 
 def test_an_x_offset_shifts_position_and_goal():
@@ -150,13 +150,13 @@ def test_an_x_servo_in_velocity_mode_ignores_goals_and_turns_without_end():
 
 def test_only_the_order_of_the_manual_clears_turns():
     servo = Servo("dynamixel2")
-    clear = dynamixel2_frames.build(1, X.CLEAR, b"\x01DXL\x22")
+    clear = dynamixel2.build(1, X.CLEAR, b"\x01DXL\x22")
     assert servo.ask(clear)[0][8] == 0 and servo.read(132, 4) == 2048
     servo.write(11, 1, 4)
     servo.world.positions[0] = 5000
     for refused in (
-        dynamixel2_frames.build(1, X.CLEAR, b"\x02DXL\x22"),
-        dynamixel2_frames.build(1, 119, b"\x01DXL\x22"),
+        dynamixel2.build(1, X.CLEAR, b"\x02DXL\x22"),
+        dynamixel2.build(1, 119, b"\x01DXL\x22"),
     ):
         assert servo.ask(refused)[0][8] == 2 and servo.read(132, 4) == 5000
     assert servo.ask(clear)[0][8] == 0 and servo.read(132, 4) == 904
@@ -165,12 +165,12 @@ def test_only_the_order_of_the_manual_clears_turns():
 def test_bulk_frames_read_and_write_different_registers_of_several_servos():
     servo = Servo("dynamixel2", 3)
     rows = b"".join((bytes((1, 65, 0, 1, 0, 1)), bytes((2, 116, 0, 4, 0)), (2100).to_bytes(4, "little")))
-    assert servo.ask(dynamixel2_frames.build(0xFE, X.BULK_WRITE, rows)) == []
+    assert servo.ask(dynamixel2.build(0xFE, X.BULK_WRITE, rows)) == []
     assert (servo.read(65, 1), servo.read(116, 4, 2)) == (1, 2100)
     wanted = bytes((3, 144, 0, 2, 0, 1, 7, 0, 1, 0))
-    replies = servo.ask(dynamixel2_frames.build(0xFE, X.BULK_READ, wanted))
+    replies = servo.ask(dynamixel2.build(0xFE, X.BULK_READ, wanted))
     assert [reply[4] for reply in replies] == [3, 1] and replies[1][9] == 1
-    (fast,) = servo.ask(dynamixel2_frames.build(0xFE, X.FAST_BULK_READ, wanted))
+    (fast,) = servo.ask(dynamixel2.build(0xFE, X.FAST_BULK_READ, wanted))
     assert (fast[4], fast[9], fast[9 + 6]) == (0xFE, 3, 1) and len(fast) == 8 + 6 + 5
 
 
@@ -178,9 +178,9 @@ def test_a_reboot_forgets_what_is_not_in_the_eeprom_and_a_factory_reset_the_rest
     servo = Servo("dynamixel2")
     servo.write(36, 2, 100)
     servo.write(112, 4, 50)
-    servo.ask(dynamixel2_frames.build(1, X.REBOOT))
+    servo.ask(dynamixel2.build(1, X.REBOOT))
     assert (servo.read(36, 2), servo.read(112, 4)) == (100, 0)
-    servo.ask(dynamixel2_frames.build(1, X.FACTORY_RESET, b"\x01"))
+    servo.ask(dynamixel2.build(1, X.FACTORY_RESET, b"\x01"))
     assert servo.read(36, 2) == 885
     servo.power_cycle()
     assert servo.read(36, 2) == 885
@@ -391,10 +391,10 @@ def test_an_x_servo_moves_with_the_velocity_of_its_profile_and_at_0_as_fast_as_i
 def test_frames_of_protocol_2_that_fit_no_register_are_refused():
     servo = Servo("dynamixel2")
     assert servo.write(661, 2, 0) == 7  # beyond the last register
-    assert servo.ask(dynamixel2_frames.build(1, X.FACTORY_RESET, b"\x07"))[0][8] == 4
-    assert servo.ask(dynamixel2_frames.build(1, X.STATUS, b"\x00")) == []  # the status of another servo
-    assert len(servo.ask(dynamixel2_frames.sync_read_request(145, 2, [1]))) == 1
-    assert servo.error(dynamixel2_frames.sync_read_request(661, 2, [1])) == 7
+    assert servo.ask(dynamixel2.build(1, X.FACTORY_RESET, b"\x07"))[0][8] == 4
+    assert servo.ask(dynamixel2.build(1, X.STATUS, b"\x00")) == []  # the status of another servo
+    assert len(servo.ask(dynamixel2.sync_read_request(145, 2, [1]))) == 1
+    assert servo.error(dynamixel2.sync_read_request(661, 2, [1])) == 7
     assert Servo("feetech_st").ask(ff_frames.build(0xFE, 0x82, b"\x38\x02")) == []
 
 
@@ -402,7 +402,7 @@ def test_frames_of_protocol_2_that_fit_no_register_are_refused():
 @pytest.mark.parametrize(("pause", "replies"), [(0.049, 1), (0.051, 0)])
 def test_servos_drop_an_unfinished_frame_after_50_ms(protocol, pause, replies):
     servo = Servo(protocol)
-    frames = {"dynamixel2": dynamixel2_frames.read_request(1, 132, 4), "lx16a": lx16a.build(1, Lx16aCommand.POSITION)}
+    frames = {"dynamixel2": dynamixel2.read_request(1, 132, 4), "lx16a": lx16a.build(1, Lx16aCommand.POSITION)}
     frame = frames.get(protocol, ff_frames.read_request(1, 36, 2))
     servo.run(1.0)
     assert servo.ask(frame[:5]) == []
@@ -416,7 +416,7 @@ def test_servos_drop_an_unfinished_frame_after_50_ms(protocol, pause, replies):
 def test_a_factory_reset_of_an_x_servo_keeps_what_it_is_told_to(kept, servo_id, baud):
     servo = Servo("dynamixel2")
     assert servo.write(8, 1, 3) == servo.write(31, 1, 50) == servo.write(7, 1, 9) == 0
-    servo.ask(dynamixel2_frames.build(9, X.FACTORY_RESET, bytes((kept,))))
+    servo.ask(dynamixel2.build(9, X.FACTORY_RESET, bytes((kept,))))
     assert (servo.read(7, 1, servo_id), servo.read(8, 1, servo_id), servo.read(31, 1, servo_id)) == (servo_id, baud, 72)
 
 
@@ -425,10 +425,10 @@ def test_replies_come_after_the_return_delay_in_units_of_two_microseconds(protoc
     servo = Servo(protocol, 2)
     register = {"dynamixel1": 5, "dynamixel2": 9}.get(protocol, 7)
     assert servo.write(register, 1, 50) == 0
-    frames = dynamixel2_frames if servo.two else ff_frames
+    frames = dynamixel2 if servo.two else ff_frames
     asked = [(frames.read_request(1, 36, 2), 1e-4), (frames.read_request(2, 36, 2), 0.0), (frames.build(1, 1), 1e-4)]
     if servo.two:
-        asked.append((dynamixel2_frames.fast_sync_read_request(132, 4, [1, 2]), 1e-4))
+        asked.append((dynamixel2.fast_sync_read_request(132, 4, [1, 2]), 1e-4))
     for frame, delay in asked:
         ((found, reply),) = servo.device.receive(frame, 0.0)
         assert found == pytest.approx(delay) and reply

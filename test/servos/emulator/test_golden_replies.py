@@ -11,7 +11,7 @@ from hexapod_control.servos.emulator.devices.ssc32_device import Ssc32Device
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.protocols import dynamixel2_frames
+from hexapod_control.servos.protocols import dynamixel2
 from hexapod_control.servos.protocols.lx16a import Lx16aCommand
 
 SILENCE = ""
@@ -157,18 +157,18 @@ def test_a_second_id_moves_servos_together_without_a_status_and_never_writes_the
     servo = Servo("dynamixel2", 3)
     for each in (1, 2):
         servo.write(12, 1, 3, each)
-    assert [reply[4] for reply in servo.ask(dynamixel2_frames.write_request(3, 65, b"\x01"))] == [3]
+    assert [reply[4] for reply in servo.ask(dynamixel2.write_request(3, 65, b"\x01"))] == [3]
     assert [servo.read(65, 1, each) for each in (1, 2, 3)] == [1, 1, 1]
     assert servo.write(31, 1, 50, 3) == 0
     assert [servo.read(31, 1, each) for each in (1, 2, 3)] == [72, 72, 50]
     servo.write(12, 1, 100, 1)
-    assert servo.ask(dynamixel2_frames.write_request(100, 65, b"\x00")) == []
+    assert servo.ask(dynamixel2.write_request(100, 65, b"\x00")) == []
     assert [servo.read(65, 1, each) for each in (1, 2, 3)] == [0, 1, 1]
 
 
 def test_a_backup_is_refused_under_torque_and_restores_the_eeprom():
     servo = Servo("dynamixel2")
-    store, restore = (dynamixel2_frames.build(1, 0x20, bytes((order,)) + b"CTRL") for order in (1, 2))
+    store, restore = (dynamixel2.build(1, 0x20, bytes((order,)) + b"CTRL") for order in (1, 2))
     servo.write(31, 1, 60)
     assert (servo.read(147, 1), servo.error(store), servo.read(147, 1)) == (0, 0, 1)
     servo.write(31, 1, 40)
@@ -255,7 +255,7 @@ def test_offsets_and_levels_of_an_ssc32():
 def test_frames_with_a_wrong_checksum_are_reported_by_servos_and_only_counted_by_the_host():
     for decoder, frame, at in (
         (ff_frames.FFDecoder(), ff_frames.read_request(7, 36, 2), 5),
-        (dynamixel2_frames.Dynamixel2Decoder(), dynamixel2_frames.read_request(7, 36, 2), 8),
+        (dynamixel2.Dynamixel2Decoder(), dynamixel2.read_request(7, 36, 2), 8),
     ):
         damaged = frame[:at] + b"\x00" + frame[at + 1 :]
         assert decoder.feed(damaged) == [] and decoder.bad == 1

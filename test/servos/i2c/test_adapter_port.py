@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from hexapod_control.servos.i2c import adapter_port
+from hexapod_control.servos.i2c import i2c_bus
 from hexapod_control.servos.i2c.adapter_frames import REPLY, REQUEST, AdapterDecoder, decode_messages, frame
-from hexapod_control.servos.i2c.adapter_port import AdapterPort, TerminalLock, open_terminal
+from hexapod_control.servos.i2c.i2c_bus import AdapterPort, TerminalLock, open_terminal
 from hexapod_control.servos.i2c.i2c_port import BusStuckError, I2cRead, I2cWrite, NoAcknowledgeError
 
 ASKED = (I2cWrite(0x41, b"\x02"), I2cRead(0x41, 3))
@@ -55,7 +55,7 @@ def steady(monkeypatch):
         clock.now += seconds
         clock.sleeps.append(seconds)
 
-    monkeypatch.setattr(adapter_port, "time", SimpleNamespace(monotonic=lambda: clock.now, sleep=sleep))
+    monkeypatch.setattr(i2c_bus, "time", SimpleNamespace(monotonic=lambda: clock.now, sleep=sleep))
     return clock
 
 

@@ -14,7 +14,7 @@ from hexapod_control.servos.bus.bus_interface import BusError, PortGoneError
 from hexapod_control.servos.emulator.devices.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
-from hexapod_control.servos.i2c import open_bus
+from hexapod_control.servos.i2c import i2c_bus
 from hexapod_control.servos.i2c.adapter_frames import (
     REPLY,
     REQUEST,
@@ -23,7 +23,7 @@ from hexapod_control.servos.i2c.adapter_frames import (
     encode_messages,
     frame,
 )
-from hexapod_control.servos.i2c.adapter_port import REPLY_TIMEOUT_S
+from hexapod_control.servos.i2c.i2c_bus import REPLY_TIMEOUT_S, SmbusPort, open_i2c
 from hexapod_control.servos.i2c.i2c_port import (
     BusStuckError,
     I2cRead,
@@ -34,8 +34,6 @@ from hexapod_control.servos.i2c.i2c_port import (
     read_registers,
     scan,
 )
-from hexapod_control.servos.i2c.open_bus import open_i2c
-from hexapod_control.servos.i2c.smbus_port import SmbusPort
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 
 messages = st.lists(
@@ -135,7 +133,7 @@ def test_a_path_without_a_bus_is_named_with_the_way_to_switch_it_on(tmp_path):
 def test_a_bus_without_permission_names_the_group(monkeypatch):
     master, slave = os.openpty()
     path = os.ttyname(slave)
-    monkeypatch.setattr(open_bus.os, "access", lambda *_: False)
+    monkeypatch.setattr(i2c_bus.os, "access", lambda *_: False)
     with pytest.raises(
         PortGoneError, match=rf"{path}: no permission: join its group with `sudo usermod -aG \w+ \$USER`"
     ):

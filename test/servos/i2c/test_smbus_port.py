@@ -9,11 +9,9 @@ import smbus2.smbus2
 
 from hexapod_control.servos.bus.bus_interface import PortGoneError
 from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire, RegisterChip
-from hexapod_control.servos.i2c import open_bus, smbus_port
-from hexapod_control.servos.i2c.adapter_port import REPLY_TIMEOUT_S, AdapterPort
+from hexapod_control.servos.i2c import i2c_bus
+from hexapod_control.servos.i2c.i2c_bus import REPLY_TIMEOUT_S, AdapterPort, SmbusPort, is_kernel_bus, open_i2c
 from hexapod_control.servos.i2c.i2c_port import I2cRead, I2cWrite, NoAcknowledgeError, TransferError
-from hexapod_control.servos.i2c.open_bus import open_i2c
-from hexapod_control.servos.i2c.smbus_port import SmbusPort, is_kernel_bus
 
 I2C_TIMEOUT, I2C_RDWR = 0x0702, 0x0707  # of linux/i2c-dev.h
 I2C_M_RD = 1
@@ -57,7 +55,7 @@ class Kernel:
 def kernel(monkeypatch):
     made = Kernel()
     monkeypatch.setattr(smbus2.smbus2, "ioctl", made.ioctl)
-    monkeypatch.setattr(smbus_port, "fcntl", SimpleNamespace(ioctl=made.ioctl))
+    monkeypatch.setattr(i2c_bus, "fcntl", SimpleNamespace(ioctl=made.ioctl))
     return made
 
 
@@ -116,8 +114,8 @@ def test_the_device_number_tells_a_bus_of_the_kernel_from_a_terminal(monkeypatch
     master, slave = os.openpty()
     name = os.ttyname(slave) if kind is AdapterPort else path
     found = SimpleNamespace(st_mode=os.fstat(slave).st_mode, st_rdev=os.makedev(major, 1))
-    files = SimpleNamespace(stat=lambda path: found, access=os.access, major=os.major, R_OK=os.R_OK, W_OK=os.W_OK)
-    monkeypatch.setattr(open_bus, "os", files)
+    files = SimpleNamespace(**{**vars(os), "stat": lambda path: found})
+    monkeypatch.setattr(i2c_bus, "os", files)
     assert is_kernel_bus(found.st_rdev) == (kind is SmbusPort)
     if kind is None:
         with pytest.raises(PortGoneError, match="is not an I2C bus"):

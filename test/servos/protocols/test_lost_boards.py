@@ -130,6 +130,8 @@ def test_a_board_that_is_lost_while_the_torque_comes_on_takes_it_from_all(bench)
         (lambda index, on: (switch(index, on), bench.device.wire.unplug(0x41))),
         bench.world.torque,
     )
-    assert "the PCA9685 at 0x41 does not answer: check its power and its cable, then arm again" in bench.driver.arm()
+    assert "the PCA9685 at 0x41 does not answer: check its power and its cable, then arm again" in str(
+        bench.driver.arm()
+    )
     assert not bench.driver.armed
     bench.until(lambda: not bench.world.torques[:COUNT].any(), SLACK, "torque off")

@@ -11,9 +11,9 @@ from hexapod_control.servos.bus.id_addressing import decode_faults
 from hexapod_control.servos.bus.registers import Register
 from hexapod_control.servos.emulator.devices.lx16a_device import LX_SETTINGS
 from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.protocols import dynamixel1, dynamixel2_frames, feetech_st
+from hexapod_control.servos.protocols import dynamixel1, dynamixel2, feetech_st
 from hexapod_control.servos.protocols.dynamixel1 import Dynamixel1Register
-from hexapod_control.servos.protocols.dynamixel2_frames import Dynamixel2Instruction, Dynamixel2Mode, Dynamixel2Register
+from hexapod_control.servos.protocols.dynamixel2 import Dynamixel2Instruction, Dynamixel2Mode, Dynamixel2Register
 from hexapod_control.servos.protocols.feetech_sc import FeetechScRegister
 from hexapod_control.servos.protocols.feetech_st import FeetechMode, FeetechStRegister
 from hexapod_control.servos.protocols.lx16a import Lx16aCommand
@@ -173,7 +173,7 @@ LETTERS = {
 }
 
 
-@pytest.mark.parametrize("module", [dynamixel1, dynamixel2_frames, feetech_st], ids=list(FAULTS))
+@pytest.mark.parametrize("module", [dynamixel1, dynamixel2, feetech_st], ids=list(FAULTS))
 def test_every_fault_bit_matches_the_manual(module):
     name = module.__name__.rpartition(".")[2].removesuffix("_frames")
     letters = FAULTS[name].split()

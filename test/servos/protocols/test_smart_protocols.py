@@ -16,7 +16,7 @@ from hexapod_control.servos.bus.id_addressing import duplicate_ids
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.protocols import dynamixel1, dynamixel2_frames, feetech_st, lx16a
+from hexapod_control.servos.protocols import dynamixel1, dynamixel2, feetech_st, lx16a
 
 SMART = ["feetech_st", "feetech_sc", "dynamixel1", "dynamixel2", "lx16a"]
 IDS = tuple(range(1, 19))
@@ -212,7 +212,7 @@ def test_speed_and_load_have_the_sign_of_the_motion(name, way):
     bench.bus.write_goals(dict.fromkeys(IDS, center + way * round(per_rad)), 0.5)
     bench.run(0.1)
     reading = bench.bus.read(IDS, EVERYTHING)[3]
-    unit = {"dynamixel1": dynamixel1.STEPS_PER_SECOND, "dynamixel2": dynamixel2_frames.STEPS_PER_SECOND}.get(name, 1.0)
+    unit = {"dynamixel1": dynamixel1.STEPS_PER_SECOND, "dynamixel2": dynamixel2.STEPS_PER_SECOND}.get(name, 1.0)
     assert reading.speed == pytest.approx(bench.world.speed(2), abs=unit)
     assert reading.load == pytest.approx(bench.world.load(2), abs=0.002)
     assert math.copysign(1, reading.speed) == math.copysign(1, reading.load) == way
@@ -414,7 +414,7 @@ def test_any_bytes_move_no_emulated_servo(name, pieces):
 @settings(max_examples=50)
 @given(body=st.binary(max_size=20), servo=st.integers(0, 254), code=st.integers(0, 255))
 def test_well_formed_nonsense_raises_nothing(name, body, servo, code):
-    build = {"dynamixel2": dynamixel2_frames.build, "lx16a": lx16a.build}.get(name, ff_frames.build)
+    build = {"dynamixel2": dynamixel2.build, "lx16a": lx16a.build}.get(name, ff_frames.build)
     bench = Bench(name)
     bench.line.device.receive(build(servo, code, body), bench.line.now)
     bench.line.device.receive(build(servo, 5), bench.line.now)
@@ -566,7 +566,7 @@ def test_every_quantity_that_is_asked_for_is_read_and_has_the_same_value_as_with
             if quantity & quantities:
                 assert getattr(reading, field) == getattr(whole[servo], field) is not None
     if name != "lx16a":
-        unit = {"dynamixel1": dynamixel1.STEPS_PER_SECOND, "dynamixel2": dynamixel2_frames.STEPS_PER_SECOND}
+        unit = {"dynamixel1": dynamixel1.STEPS_PER_SECOND, "dynamixel2": dynamixel2.STEPS_PER_SECOND}
         speeds = [whole[servo].speed for servo in (1, 2)]
         assert speeds == pytest.approx([120, -340], abs=0.5 * unit.get(name, 1.0) + 1e-9)
         assert [whole[servo].load for servo in (1, 2)] == pytest.approx([0.25, -0.5], abs=0.001)
@@ -652,26 +652,24 @@ def test_an_st_servo_that_was_without_torque_moves_from_where_it_is_and_not_from
 def test_an_x_servo_with_a_time_profile_gets_the_duration_once():
     bench = Bench("dynamixel2", (1, 2))
     for memory in bench.line.device.memories:
-        memory[dynamixel2_frames.Dynamixel2Register.DRIVE_MODE] = dynamixel2_frames.TIME_BASED
+        memory[dynamixel2.Dynamixel2Register.DRIVE_MODE] = dynamixel2.TIME_BASED
     bench.bus.identify()
     bench.line.writes.clear()
     for _ in range(3):
         bench.bus.write_goals({1: 2100, 2: 2000}, 0.02)
-    profile = dynamixel2_frames.write_request(
-        dynamixel2_frames.BROADCAST, dynamixel2_frames.Dynamixel2Register.PROFILE_VELOCITY, (20).to_bytes(4, "little")
+    profile = dynamixel2.write_request(
+        dynamixel2.BROADCAST, dynamixel2.Dynamixel2Register.PROFILE_VELOCITY, (20).to_bytes(4, "little")
     )
-    goals = dynamixel2_frames.sync_write_request(
-        116, {1: dynamixel2_frames.goal_row(2100), 2: dynamixel2_frames.goal_row(2000)}
-    )
+    goals = dynamixel2.sync_write_request(116, {1: dynamixel2.goal_row(2100), 2: dynamixel2.goal_row(2000)})
     assert bench.line.writes == [profile, goals, goals, goals]
 
 
 def test_only_if_all_x_servos_have_a_time_profile_the_duration_is_sent_and_again_after_a_reboot():
     bench = Bench("dynamixel2", (1, 2))
-    drive_mode = dynamixel2_frames.Dynamixel2Register.DRIVE_MODE
+    drive_mode = dynamixel2.Dynamixel2Register.DRIVE_MODE
     for timed in ((), (0,), (1,), (0, 1)):
         for index, memory in enumerate(bench.line.device.memories):
-            memory[drive_mode] = dynamixel2_frames.TIME_BASED * (index in timed) | 0x08  # other bits do not matter
+            memory[drive_mode] = dynamixel2.TIME_BASED * (index in timed) | 0x08  # other bits do not matter
         bench.bus.identify()
         assert bench.bus.features.jumps == (len(timed) < 2)
         bench.line.writes.clear()
@@ -701,7 +699,7 @@ def test_an_x_servo_has_a_way_to_be_read_that_there_is():
 
 def test_an_x_servo_with_a_time_profile_takes_that_time():
     bench = Bench("dynamixel2", (1,))
-    bench.line.device.memories[0][dynamixel2_frames.Dynamixel2Register.DRIVE_MODE] = dynamixel2_frames.TIME_BASED
+    bench.line.device.memories[0][dynamixel2.Dynamixel2Register.DRIVE_MODE] = dynamixel2.TIME_BASED
     bench.bus.identify()
     bench.bus.torque((1,), True)
     bench.run(0.001)
@@ -728,7 +726,7 @@ def test_a_fast_read_falls_back_when_a_servo_is_missing():
 def test_x_servos_are_asked_for_their_faults_only_if_bit_7_of_their_errors_is_set(error, asked):
     bench = Bench("dynamixel2", (1,))
     bench.world.latch(0, ServoFault.HEAT)
-    bench.line.spoil = lambda reply: dynamixel2_frames.build(1, 0x55, bytes((error,)) + reply[9:-2])
+    bench.line.spoil = lambda reply: dynamixel2.build(1, 0x55, bytes((error,)) + reply[9:-2])
     reading = bench.bus.read((1,), POSITION | ServoQuantity.FAULT)[1]
     assert reading.fault == (ServoFault.HEAT if asked else ServoFault.NONE)
     assert len(bench.line.writes) == 1 + len(asked)
@@ -740,7 +738,7 @@ def test_a_fast_read_of_more_than_255_bytes_has_all_servos():
     found = bench.bus.read(bench.ids, POSITION | ServoQuantity.SPEED | ServoQuantity.LOAD)
     assert {i: r.position for i, r in found.items()} == expected
     assert len(bench.line.writes) == 1
-    assert bench.line.replied == dynamixel2_frames.fast_size(10, 24) > 255
+    assert bench.line.replied == dynamixel2.fast_size(10, 24) > 255
 
 
 def test_an_lx_servo_beyond_its_end_reads_negative():
@@ -753,7 +751,7 @@ def test_an_st_position_with_sign_comes_back():
     bench = Bench("feetech_st", (1,))
     bench.world.positions[0] = -100
     assert bench.bus.read((1,), POSITION)[1].position == -100
-    assert dynamixel2_frames.goal_row(-1) == b"\xff" * 4
+    assert dynamixel2.goal_row(-1) == b"\xff" * 4
 
 
 def test_the_reply_timeout_is_wire_time_turnaround_delays_and_a_margin():

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hexapod_control.core.names import JOINTS, STANDARD
-from hexapod_control.servos.settings.joint_words import (
+from hexapod_control.servos.settings.joint_section import (
     JointWordsError,
     initials,
     joint_and_sign,

@@ -4,7 +4,7 @@ from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.protocols import dynamixel2_frames, lx16a
+from hexapod_control.servos.protocols import dynamixel2, lx16a
 
 
 class Servo:
@@ -14,7 +14,7 @@ class Servo:
         self.world = LagWorld(PROTOCOLS[protocol].scale, count)
         self.device = emulated_device(protocol, self.world, range(1, count + 1))
         self.two = protocol == "dynamixel2"
-        self.frames = dynamixel2_frames if self.two else ff_frames
+        self.frames = dynamixel2 if self.two else ff_frames
         self.order = "big" if protocol == "feetech_sc" else "little"
         self.now = 0.0
 

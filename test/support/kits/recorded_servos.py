@@ -83,7 +83,7 @@ class DriverBench:
 
     def arm(self):
         refusal = self.driver.arm()
-        assert refusal == "", refusal
+        assert refusal is None, refusal
         self.publishing.set()
 
     def texts(self):

@@ -30,7 +30,7 @@ from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.settings.joint_words import initials
+from hexapod_control.servos.settings.joint_section import initials
 from hexapod_control.servos.settings.servo_section import standard
 
 

@@ -43,10 +43,11 @@ from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.posture import transport_pose
 from hexapod_control.core.posture.straight_moves import JointMove
 from hexapod_control.core.posture.walking_legs import WalkingLegs
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.walking.walk_controller import WalkController
 
-CHANGING = "ignored while a leg is being folded or unfolded: wait until that is done"
+CHANGING = Refusal("changing_leg", "ignored while a leg is being folded or unfolded: wait until that is done")
 
 
 def begin_leg_change(state: PlannerState, goal: WalkingLegs, context: PlannerContext) -> StateReply:

@@ -28,6 +28,7 @@ from hexapod_control.core.planner.states import (
 )
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.posture.straight_moves import JointMove
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.walking.walk_controller import WalkController
 
 SETTLED_RAD = 0.05  # deflection of joints under load: up to it all feet are on the ground already
@@ -37,7 +38,7 @@ SETTLED_RAD = 0.05  # deflection of joints under load: up to it all feet are on 
 class Unknown(AtRest):
     """The joint angles are not known: before the first measurement, and while the torque is off."""
 
-    reason: str = NO_POSE  # why requests are refused
+    reason: Refusal = NO_POSE  # why requests are refused
     pace_goal: float = 1.0  # of the move that sets feet down when the pose is known; 0: wait for `stand` or `sit`
     robot_state = RobotState.UNKNOWN
 

@@ -49,6 +49,7 @@ class RecoveryMeasures:
         """Returns the measures `dt` [s] later for a margin [m]; `inward` is a unit vector into the polygon."""
         if margin >= required_margin:
             return self._released(dt, margin, required_margin)
+        # One measure at a time: slowing down costs nothing, a shift moves all joints, and often it is not needed.
         if self.speed_share > SLOWEST_SHARE:
             share = max(SLOWEST_SHARE, self.speed_share - SLOWING_RATE * dt)
             return replace(self, speed_share=share, settled=0.0, lowest=math.inf)
@@ -60,6 +61,7 @@ class RecoveryMeasures:
 
     def _released(self, dt: float, margin: float, required_margin: float) -> RecoveryMeasures:
         """Returns the measures `dt` [s] later if the margin [m] is sufficient."""
+        # The margin swings with every step: only the smallest one of several cycles says that less will do.
         settled = self.settled + dt
         lowest = min(self.lowest, margin)
         if settled < SETTLED_TIME_S or (self.speed_share >= 1.0 and self.shift == NO_SHIFT):
@@ -67,7 +69,7 @@ class RecoveryMeasures:
         if lowest < required_margin + RELEASE_MARGIN:
             return replace(self, settled=0.0, lowest=math.inf)
         size = math.hypot(*self.shift)
-        if size > 0.0:
+        if size > 0.0:  # towards the middle, whatever edge it was shifted away from
             factor = max(0.0, 1.0 - RELEASE_RATE * SHIFT_SPEED * dt / size)
             return replace(self, shift=(factor * self.shift[0], factor * self.shift[1]), settled=settled, lowest=lowest)
         share = min(1.0, self.speed_share + RELEASE_RATE * SLOWING_RATE * dt)
@@ -100,6 +102,7 @@ class MarginRecovery(Copyable):
         """Processes the margin [m] of the last tick. Returns True if `requested_shift` has changed."""
         self.measures = self.measures.after(dt, margin, self.required_margin, inward)
         shift = self.measures.shift
+        # The end of a release is exact, however small the last change: else a rest of it would stay for ever.
         released = shift == NO_SHIFT and self.requested_shift != NO_SHIFT
         if released or math.dist(shift, self.requested_shift) > SHIFT_DEADBAND:
             self.requested_shift = shift
@@ -116,6 +119,6 @@ class MarginRecovery(Copyable):
         sufficient = margin >= self.required_margin or not self.measures.exhausted
         if sufficient or self._since_gait_change <= GAIT_CHANGE_INTERVAL_S:
             return None
-        self._since_gait_change = 0.0
+        self._since_gait_change = 0.0  # also without a safer gait: it is not looked for in every tick
         safer = (other for other in gaits if other.duty_factor > gait.duty_factor)
         return min(safer, key=lambda other: other.duty_factor, default=None)

@@ -31,8 +31,7 @@ from hexapod_control.core.gait.swing_trajectory import AIM_FROZEN, SMOOTH, lift,
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp, moved_point
 from hexapod_control.core.robot import Point, Vector
 from hexapod_control.core.walking.foot import STANCE, Dropping, Foot, Guided, Stance, Swing
-from hexapod_control.core.walking.terrain.ground_search import HeightReach
-from hexapod_control.core.walking.terrain.terrain_adaptation import TerrainAdaptation
+from hexapod_control.core.walking.terrain import HeightReach, TerrainAdaptation
 from hexapod_control.core.workspace.stance_regions import StanceRegions
 from hexapod_control.core.workspace.strides.stride_table import NEUTRAL_REGION, Strides
 
@@ -59,29 +58,38 @@ def advance_swing(
     """Advances a swinging foot to a progress in [0, 1]; at the end, the swing becomes a stance.
 
     `ground_fixed` is its position at the last tick, in the new base_footprint; `leg` is its row.
+
+    With s(p) the share of the travel and l(p) that of the lead at progress p, a foot without a new aim is at
+    start + s (aim - start) + l lead. As the aim moves from tick to tick, this is written as a step from the last
+    position: the gain (s(p1) - s(p0)) / (1 - s(p0)) of what remains to the aim, after the lead has been taken off.
     """
     dt, twist, swing_time, back, _ = tick
-    before, timing = swing.progress, swing.timing
+    before = swing.progress
+    timing = swing.timing
     begins = before == 0.0  # the tick of the lift-off
     remaining = (1.0 - progress) * swing_time  # [s]
+    # At an edge only the lift continues: the travel runs by its own progress, which is behind by the lag.
     lag = swing.lag
     swing.lag = swing.lag + (1.0 - swing.travel_rate) * (progress - before)
-    if begins:
+    if begins:  # the region of this swing and its stance: a foot in flight does not change over to another one
         foot.region = strides.regions[leg]
     disc = strides.disc(leg, foot.region)
     aimed = back.apply(*swing.aim)
     if progress - lag < AIM_FROZEN * timing.travel_end or begins:
         x, y = moved_point(twist, 0.5 * swing.stance_time * swing_time, *disc.center)
-    else:
+    else:  # where the aim, fixed in the world, will be in base_footprint at touch-down
         x, y = moved_point(twist, -remaining, *aimed)
+    # The region bounds the place at touch-down; the aim is that place, back in base_footprint of now.
     x, y = disc.clamped(x, y, LANDING)
     aim = moved_point(twist, remaining, x, y)
     if not begins and math.dist(aimed, aim) > AIM_SPEED * dt:
         aim = _point_towards(aimed, aim, AIM_SPEED * dt)
-    swing.aim = x, y = aim
-    if begins and timing == SMOOTH:
+    swing.aim = aim
+    x, y = aim
+    if begins and timing == SMOOTH:  # on rough ground the travel ends before the swing does
         swing.lead = _lead(foot, tick)
-    travelled, led = timing.travel_share(before - lag), timing.lead_share(before - lag)
+    travelled = timing.travel_share(before - lag)
+    led = timing.lead_share(before - lag)
     gain = (timing.travel_share(progress - swing.lag) - travelled) / (1.0 - travelled) if travelled < 1.0 else 1.0
     change = timing.lead_share(progress - swing.lag) - led
     a, b = ground_fixed
@@ -92,11 +100,11 @@ def advance_swing(
     height = 0.0
     if lift_progress < LANDED:
         height = lift(lift_progress, swing.lift)
-        if swing.base:
+        if swing.base:  # it stood above or below the plane
             height += (1.0 - smooth_travel(lift_progress)) * swing.base
     foot.velocity = (dx / dt, dy / dt, (height - foot.z) / dt)
-    foot.x = ground_fixed[0] + dx
-    foot.y = ground_fixed[1] + dy
+    foot.x = a + dx
+    foot.y = b + dy
     foot.z = height
     if lift_progress < LANDED:
         swing.progress = progress
@@ -136,6 +144,7 @@ def _drop_time(height: float, velocity: Vector) -> float:
     """Returns the shortest duration [s] of a drop from a height [m] within DROP_ACCELERATION, above ground."""
 
     def acceleration(duration: float) -> float:
+        # The second derivatives at both ends of the cubic of `advance_drop`, and of its slide (1 - t)^2.
         start = 6.0 * height / duration**2 + 4.0 * vz / duration
         end = 6.0 * height / duration**2 + 2.0 * vz / duration
         return max(abs(start), abs(end), 2.0 * slide / duration)
@@ -156,6 +165,9 @@ def advance_drop(foot: Foot, drop: Dropping, ground_fixed: Point, dt: float, bac
     """Advances a dropping foot by `dt` [s].
 
     `ground_fixed` is its position at the last tick, transformed by `back` to the new base_footprint.
+
+    The height is (1 - t)^2 ((1 + 2 t) h + t T vz) above its end: the cubic with height h and speed vz at t = 0, both 0
+    at t = 1. The slide is the integral of the initial speed times (1 - t)^2.
     """
     start = 1.0 - drop.elapsed / drop.duration
     drop.elapsed = min(drop.elapsed + dt, drop.duration)
@@ -227,9 +239,9 @@ class FootMotion(Copyable):
         """True if every foot strides in its neutral region."""
         return all([foot.region == NEUTRAL_REGION for foot in self.feet])
 
-    def distance_from_neutral(self, stance: StanceRegions) -> float:
+    def distance_from_neutral(self, regions: StanceRegions) -> float:
         """Returns the greatest distance [m] of a foot from its neutral foothold."""
-        pairs = zip(self.feet, stance.footholds, strict=True)
+        pairs = zip(self.feet, regions.footholds, strict=True)
         return max([math.hypot(foot.x - x, foot.y - y) for foot, (x, y) in pairs])
 
     def step(self, dt: float, twist: Twist, swing_time: float, strides: Strides) -> None:
@@ -278,7 +290,7 @@ class FootMotion(Copyable):
         flight = [0.0 if foot.state is STANCE else time_to_touch_down(foot, swing_time) for foot in self.feet]
         if self.terrain is None:
             return dict(self.clock.advance(dt / swing_time, flight))
-        ahead = self.clock.copy()
+        ahead = self.clock.copy()  # the clock itself advances only if no lift-off has to wait for a contact
         lifted = dict(ahead.advance(dt / swing_time, flight))
         max_delay = MAX_LIFT_OFF_DELAY * self.clock.gait.cycle * swing_time
         if self.terrain.delays_lift_off(self.feet, lifted, dt, max_delay):

@@ -13,7 +13,7 @@ from hexapod_control.config.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration.calibration_state import CalibrationState
 from hexapod_control.servos.calibration.dialog import AGAIN, DONE, NO, SKIP, YES, Prompt, Typed, aside
-from hexapod_control.servos.settings.joint_words import JointWordsError, joint_and_sign
+from hexapod_control.servos.settings.joint_section import JointWordsError, joint_and_sign
 
 MIN_TURN = math.radians(7.0)  # by hand, to count as turned
 SHOWN_TURN = math.radians(10.0)  # of a servo that moves by itself

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.fits import fit_plane
 from hexapod_control.core.kinematics.leg_kinematics import forward
-from hexapod_control.core.kinematics.plane_fit import fit_plane
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 

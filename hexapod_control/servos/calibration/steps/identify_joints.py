@@ -11,7 +11,7 @@ from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration.calibration_state import CalibrationState
 from hexapod_control.servos.calibration.dialog import AGAIN, SKIP, Choice, Prompt, Typed, aside
-from hexapod_control.servos.settings.joint_words import JointWordsError, joint_and_sign
+from hexapod_control.servos.settings.joint_section import JointWordsError, joint_and_sign
 
 WIGGLE_ANGLE = math.radians(5.0)
 

@@ -21,8 +21,8 @@ from hexapod_control.servos.emulator.devices.dynamixel2_servos import (
 )
 from hexapod_control.servos.emulator.devices.servo_memory import DELAY_UNIT, word
 from hexapod_control.servos.emulator.servo_world import ServoWorld
-from hexapod_control.servos.protocols import dynamixel2_frames as codec
-from hexapod_control.servos.protocols.dynamixel2_frames import BROADCAST, Dynamixel2Instruction, Dynamixel2Register
+from hexapod_control.servos.protocols import dynamixel2 as codec
+from hexapod_control.servos.protocols.dynamixel2 import BROADCAST, Dynamixel2Instruction, Dynamixel2Register
 
 # status return levels from which reads, and all instructions, are answered
 READ_STATUS = 1

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from hexapod_control.servos.emulator.devices.servo_memory import ControlTable, ServoMemories, error_bits, moving, spin
 from hexapod_control.servos.emulator.servo_world import ServoWorld
-from hexapod_control.servos.protocols import dynamixel2_frames as codec
-from hexapod_control.servos.protocols.dynamixel2_frames import Dynamixel2Mode, Dynamixel2Register
+from hexapod_control.servos.protocols import dynamixel2 as codec
+from hexapod_control.servos.protocols.dynamixel2 import Dynamixel2Mode, Dynamixel2Register
 
 X_TABLE = ControlTable(codec.TABLE)
 OK, RESULT_FAIL, BAD_INSTRUCTION, BAD_CRC, BAD_RANGE, BAD_LENGTH, BAD_LIMIT, NO_ACCESS = range(8)  # errors

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.drives import DT, robot
 
-from hexapod_control.core.planner.faults.frozen_state import relief
+from hexapod_control.core.planner.faults.mishap_response import relief
 from hexapod_control.core.planner.states import PlannerContext
 from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs

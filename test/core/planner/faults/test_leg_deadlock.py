@@ -13,8 +13,8 @@ from hexapod_control.config.robots.foothold_choice import with_footholds
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.core.walking import guided_legs
 from hexapod_control.core.walking.foot import Foot, Swing
-from hexapod_control.core.walking.guided import guided_legs
 from hexapod_control.core.workspace.stance_regions import nominal_stance, reaches
 
 HIP_DISTANCE_SHARE = 0.1  # of the distances between the hips of phantomx: its legs can reach each other
@@ -74,7 +74,7 @@ def test_after_a_stop_the_robot_stands_on_all_feet_and_walks_on_command(blocked,
 
 def test_a_robot_whose_legs_have_blocked_each_other_sits_down(blocked):
     planner = blocked.copy()
-    assert planner.sit() == ""
+    assert planner.sit() is None
     assert plans(planner, 12.0)[-1].state is RobotState.SITTING
 
 

@@ -102,7 +102,7 @@ def test_from_any_joints_between_lying_and_standing_a_robot_rises_to_its_neutral
         taken_over += 1
         forward = fitting(planner, Twist(1.0, 0.0, 0.0), 0.5, planner.view.active_gait)
         if taken_over % 2:
-            assert planner.stand() == ""
+            assert planner.stand() is None
             advance(planner, lambda _, p=planner: p.state is RobotState.STANDING)
             assert planner.view.body_pose == NEUTRAL
         advance(planner, lambda plan, v=forward.vx: plan.twist.vx > 0.9 * v, forward)

@@ -25,7 +25,7 @@ def front_heavy() -> Planner:
     """A standing phantomx whose body has its center of mass far in front of its middle."""
     planner = Planner(on_point_feet("phantomx"))
     planner.set_measured_joints(planner.view.lying_joints)
-    assert planner.stand() == ""
+    assert planner.stand() is None
     while planner.state.value != "standing":
         planner.step(DT)
     return planner

@@ -9,8 +9,8 @@ from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.emulator.device import at_once, bytes_on_line, collided
 from hexapod_control.servos.emulator.devices.lx16a_device import Lx16aDevice
 from hexapod_control.servos.emulator.servo_world import LagWorld
-from hexapod_control.servos.protocols import dynamixel2_frames, lx16a
-from hexapod_control.servos.protocols.dynamixel2_frames import Dynamixel2Instruction as X
+from hexapod_control.servos.protocols import dynamixel2, lx16a
+from hexapod_control.servos.protocols.dynamixel2 import Dynamixel2Instruction as X
 from hexapod_control.servos.protocols.lx16a import Lx16aCommand
 
 BROADCAST = 0xFE
@@ -65,7 +65,7 @@ def test_a_broadcast_reaches_all_servos_with_power_and_only_a_ping_of_all_is_ans
 def test_a_ping_of_an_x_servo_is_answered_with_its_model_and_its_firmware():
     for servo_id in (1, BROADCAST):
         servo = Servo("dynamixel2")
-        status = dynamixel2_frames.build(1, X.STATUS, b"\x00" + (1060).to_bytes(2, "little") + bytes((46,)))
+        status = dynamixel2.build(1, X.STATUS, b"\x00" + (1060).to_bytes(2, "little") + bytes((46,)))
         assert servo.ask(request(servo, PING, to=servo_id)) == [status]
 
 
@@ -133,15 +133,15 @@ def test_bytes_after_the_last_complete_row_of_a_bulk_write_are_ignored():
 
 def test_a_status_that_several_x_servos_make_together_ends_at_the_first_missing_one():
     servo = Servo("dynamixel2", 3)
-    ask = dynamixel2_frames.fast_sync_read_request(132, 4, [1, 2, 3])
+    ask = dynamixel2.fast_sync_read_request(132, 4, [1, 2, 3])
     (whole,) = servo.ask(ask)
-    assert len(whole) == dynamixel2_frames.fast_size(4, 3) == 7 + int.from_bytes(whole[5:7], "little")
+    assert len(whole) == dynamixel2.fast_size(4, 3) == 7 + int.from_bytes(whole[5:7], "little")
     servo.world.unplug(1)
     (cut,) = servo.ask(ask)
     assert cut == whole[: 8 + 8]
     servo.world.unplug(0)
     assert servo.ask(ask) == []
-    assert Servo("dynamixel2").ask(dynamixel2_frames.fast_sync_read_request(660, 4, [1])) == []
+    assert Servo("dynamixel2").ask(dynamixel2.fast_sync_read_request(660, 4, [1])) == []
 
 
 @series

@@ -1,1 +1,0 @@
-"""Feet that are guided along a path while the others support the robot."""

@@ -1,1 +1,0 @@
-"""Adaptation to rough ground: early and late touch-down, edges, delayed lift-offs, and the support plane."""
