@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.robot import Robot
@@ -19,6 +20,13 @@ MAX_SILENCE_S = 0.15  # time without a new sample, beyond which a source is sile
 MAX_FROZEN_TIME_S = 0.15  # time of the same sample while joints move, beyond which a source is frozen
 CONTACT_FORCE_SHARE = 0.12  # of an even share of the weight: a foot with more load touches the ground ...
 RELEASE_SHARE = 0.06  # ... until its load is below this
+
+
+class SensorFault(Enum):
+    """Why samples of a sensor are not used."""
+
+    SILENT = "silent"
+    FROZEN = "frozen"
 
 
 class SensorSource(Copyable):
@@ -50,11 +58,11 @@ class SensorSource(Copyable):
             self._same += dt
 
     @property
-    def fault(self) -> str:
-        """Why the source is not valid: `silent` or `frozen`; empty if it is valid."""
+    def fault(self) -> SensorFault | None:
+        """Why the source is not valid; None if it is valid."""
         if self._age > MAX_SILENCE_S:
-            return "silent"
-        return "frozen" if self._same > MAX_FROZEN_TIME_S else ""
+            return SensorFault.SILENT
+        return SensorFault.FROZEN if self._same > MAX_FROZEN_TIME_S else None
 
 
 class ImuSource(SensorSource):
@@ -139,7 +147,7 @@ class SensorInputs(Copyable):
         A frozen sample is accepted if it shows no load on any foot, as for a lifted robot.
         """
         fault, feet = self.contacts.fault, self.contacts.feet
-        return None if fault == "silent" or (fault and any(feet)) else feet
+        return None if fault is SensorFault.SILENT or (fault and any(feet)) else feet
 
     @property
     def touching(self) -> tuple[bool, ...] | None:

@@ -84,7 +84,7 @@ class SensorInput:
     def _faults(self) -> dict[str, str]:
         """Faults of the topics that are used."""
         sources = {"foot_states": self._sensors.contacts.fault, "imu/data": self._sensors.imu.fault}
-        return {topic: fault for topic, fault in sources.items() if fault and self._effects[topic]}
+        return {topic: fault.value for topic, fault in sources.items() if fault and self._effects[topic]}
 
     def watch(self) -> None:
         """Reports faults of sensors in use."""

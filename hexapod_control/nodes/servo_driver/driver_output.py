@@ -66,8 +66,8 @@ class SwitchedFeet:
         self._odd = False  # [s]
 
     @property
-    def error(self) -> str:
-        """Why the switches are not known; empty if they are."""
+    def error(self) -> str | None:
+        """Why the switches are not known."""
         return self._switches.error
 
     def forces(self, now: float, board: Sequence[bool] | None) -> Array | None:

@@ -106,31 +106,3 @@ class BusLease(Bus):
 
     def close(self) -> None:
         """Does nothing: the port belongs to the driver and stays open."""
-
-
-class CurrentLease:
-    """The lease of a bus while it is lent; there is one at most."""
-
-    def __init__(self) -> None:
-        self._lease: BusLease | None = None
-
-    @property
-    def lent(self) -> bool:
-        """Whether the bus is lent."""
-        return self._lease is not None
-
-    def lend(self, bus: Bus, ask: Callable[[BusRequest], Refusal | None]) -> BusLease:
-        """Begins a lease."""
-        self._lease = BusLease(bus, ask)
-        return self._lease
-
-    def revoke(self, reason: Refusal) -> None:
-        """Ends the lease, if there is one."""
-        if self._lease is not None:
-            self._lease.end(reason)
-            self._lease = None
-
-    def give_back(self, lease: BusLease) -> None:
-        """Ends a lease that its borrower returns; it may be over already."""
-        lease.end(GIVEN_BACK)
-        self._lease = None if self._lease is lease else self._lease

@@ -19,7 +19,7 @@ from hexapod_control.core.names import enumerated
 from hexapod_control.core.refusal import Refusal
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.driver.bus_connection import BusConnection
-from hexapod_control.servos.driver.bus_lease import BusLease, CurrentLease
+from hexapod_control.servos.driver.bus_lease import GIVEN_BACK, BusLease
 from hexapod_control.servos.driver.bus_thread import Answer, BusRequest
 from hexapod_control.servos.driver.servo_group import ServoGroup
 from hexapod_control.servos.driver.telemetry import TorqueState
@@ -155,7 +155,7 @@ class TorqueSwitch:
         self._state = TorqueState.OFF
         self._arming: Arming | None = None
         self._waiting: BusRequest | None = None  # answered when the arming ends
-        self._lease = CurrentLease()
+        self._lease: BusLease | None = None  # while the bus is lent
 
     @property
     def state(self) -> TorqueState:
@@ -195,7 +195,9 @@ class TorqueSwitch:
 
     def forget(self, reason: Refusal) -> None:
         """Counts the torque as off without sending anything: an arming and a lease end with the reason."""
-        self._lease.revoke(reason)
+        if self._lease is not None:
+            self._lease.end(reason)
+            self._lease = None
         self._end_arming(TorqueState.OFF, reason)
 
     # --- on -----------------------------------------------------------------------------------------
@@ -220,7 +222,7 @@ class TorqueSwitch:
     def _refusal(self) -> Refusal | None:
         if self._estop.latched:
             return ESTOP_LATCHED
-        return self._connection.refusal or (BUS_LENT if self._lease.lent else None)
+        return self._connection.refusal or (BUS_LENT if self._lease else None)
 
     def continue_arming(self, now: float) -> Array | None:
         """Switches the next leg on when it is due. Returns the joint angles (n, 3) [rad] once all have torque."""
@@ -269,8 +271,11 @@ class TorqueSwitch:
         if refusal or bus is None:
             raise BusError(refusal)
         self.ordered_off = False  # a calibration may leave torque on
-        return self._lease.lend(bus, ask)
+        self._lease = BusLease(bus, ask)
+        return self._lease
 
     def give_back(self, lease: BusLease) -> None:
-        """Ends a lease."""
-        self._lease.give_back(lease)
+        """Ends a lease that its borrower returns; it may be over already."""
+        lease.end(GIVEN_BACK)
+        if self._lease is lease:
+            self._lease = None

@@ -138,7 +138,7 @@ class FootSwitches:
     """Reads the switches; opens them again after an error. Owned by one thread."""
 
     def __init__(self, section: FootSwitchSection, bus: str) -> None:
-        self.error = ""  # why the switches are unknown; empty if known
+        self.error: str | None = None  # why the switches are unknown
         self._section = section
         self._bus = bus
         self._inputs: SwitchInputs | None = None
@@ -150,7 +150,7 @@ class FootSwitches:
         """
         try:
             levels = self._levels(board)
-            self.error = ""
+            self.error = None
         except (PortGoneError, TransferError) as error:
             self.error = f"the foot switches are not read: {error}"
             self.close()

@@ -117,7 +117,7 @@ class SupplySensor:
     """Reads the battery; opens the bus again after an error. Owned by one thread."""
 
     def __init__(self, section: SupplySection, bus: str) -> None:
-        self.error = ""  # why the battery is unknown; empty if known
+        self.error: str | None = None  # why the battery is unknown
         self._section = section
         self._bus = bus
         self._chip = SUPPLY_CHIPS[section.chip]
@@ -134,7 +134,7 @@ class SupplySensor:
                 check_supply(self._port, self._section)
                 self._checked = True
             supply = self._chip.read(self._port, self._section)
-            self.error = ""
+            self.error = None
         except (PortGoneError, TransferError) as error:
             self.error = f"the battery is not measured: {error}"
             if isinstance(error, PortGoneError):

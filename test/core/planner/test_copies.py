@@ -11,7 +11,7 @@ from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
-from hexapod_control.core.sensing.sensor_inputs import Adaptation
+from hexapod_control.core.sensing.sensor_inputs import Adaptation, SensorFault
 
 NAME = "phantomx"
 TICKS = 40
@@ -122,7 +122,7 @@ def test_the_age_of_sensor_samples_is_not_shared_with_a_copy():
     copied = planner.copy()
     for _ in range(20):
         copied.step(DT)
-    assert copied.sensors.contacts.fault == "silent" and planner.sensors.contacts.fault == ""
+    assert copied.sensors.contacts.fault is SensorFault.SILENT and planner.sensors.contacts.fault is None
 
 
 def changeable(value: object, place: str) -> Iterator[tuple[int, str]]:

@@ -9,6 +9,7 @@ from hexapod_control.core.sensing.sensor_inputs import (
     Adaptation,
     Contacts,
     ImuSource,
+    SensorFault,
     SensorInputs,
     SensorSource,
 )
@@ -31,12 +32,12 @@ def sampled(*values):
 
 
 def test_a_source_is_silent_before_its_first_sample_and_once_the_last_one_is_too_old():
-    assert SensorSource().fault == "silent" and SensorSource().sample is None
-    assert aged(sampled(1.0), 0.14, moving=False).fault == ""
-    assert aged(sampled(1.0), 0.16, moving=False).fault == "silent"
+    assert SensorSource().fault is SensorFault.SILENT and SensorSource().sample is None
+    assert aged(sampled(1.0), 0.14, moving=False).fault is None
+    assert aged(sampled(1.0), 0.16, moving=False).fault is SensorFault.SILENT
     source = aged(sampled(1.0), 1.0, moving=False)
     source.take((1.0,))
-    assert source.fault == ""
+    assert source.fault is None
 
 
 @pytest.mark.parametrize(
@@ -46,19 +47,19 @@ def test_a_source_is_frozen_if_it_repeats_its_sample_while_the_joints_move(movin
     source, ticks = SensorSource(), 15  # 0.15 s
     for k in range(ticks):
         source.take((float(k) if changing else 1.0, 2.0))
-        assert source.fault == ""
+        assert source.fault is None
         source.step(DT, moving)
     source.step(DT, moving)
-    assert (source.fault == "frozen") == frozen
+    assert (source.fault is SensorFault.FROZEN) == frozen
     source.take((-1.0, 2.0))
-    assert source.fault == "" and source.sample == (-1.0, 2.0)
+    assert source.fault is None and source.sample == (-1.0, 2.0)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_a_sample_that_is_not_finite_is_ignored(bad):
     source = aged(sampled(1.0, 2.0), 1.0, moving=False)
     source.take((3.0, bad))
-    assert source.sample == (1.0, 2.0) and source.fault == "silent"
+    assert source.sample == (1.0, 2.0) and source.fault is SensorFault.SILENT
 
 
 def test_a_sample_is_new_until_the_next_step():
@@ -118,4 +119,4 @@ def test_the_walk_uses_contacts_and_tilt_only_where_they_are_selected_and_valid(
     inputs.joints.take((0.0,) * 18)
     for _ in range(20):
         inputs.step(DT, moving=False)
-    assert inputs.touching is None and inputs.body_tilt is None and inputs.joints.fault == "silent"
+    assert inputs.touching is None and inputs.body_tilt is None and inputs.joints.fault is SensorFault.SILENT

@@ -21,7 +21,7 @@ from hexapod_control.core.gait.swing_trajectory import SMOOTH, lift
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
 from hexapod_control.core.planner.planner import RobotState
 from hexapod_control.core.planner.tick_limiter import SPIN_UP_TIME_S
-from hexapod_control.core.sensing.sensor_inputs import Adaptation, SensorSource
+from hexapod_control.core.sensing.sensor_inputs import Adaptation, SensorFault, SensorSource
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.walking.foot import Dropping, Swing
 from hexapod_control.core.walking.terrain import STEEP
@@ -301,7 +301,7 @@ def test_feet_are_back_on_the_plane_half_a_second_after_the_contacts_are_lost(lo
         LOSSES[loss](planner.sensors.contacts, sample, k)
         planner.command(FORWARD)
         planner.step(DT)
-    assert planner.sensors.contacts.fault == ("frozen" if loss == "frozen" else "silent")
+    assert planner.sensors.contacts.fault is (SensorFault.FROZEN if loss == "frozen" else SensorFault.SILENT)
     assert terrain(planner) is None
     assert all(foot.z == 0.0 for foot in feet(planner) if foot.planted)
 
@@ -394,13 +394,13 @@ def test_a_sensor_that_is_constant_while_the_robot_stands_is_valid():
     for _ in range(100):
         source.take((1.0, 2.0))
         source.step(DT, moving=False)
-    assert source.fault == ""
+    assert source.fault is None
     for _ in range(20):
         source.take((1.0, 2.0))
         source.step(DT, moving=True)
-    assert source.fault == "frozen"
+    assert source.fault is SensorFault.FROZEN
     source.take((1.0, 2.1))
-    assert source.fault == ""
+    assert source.fault is None
 
 
 def test_a_sensor_is_used_only_while_it_is_switched_on():

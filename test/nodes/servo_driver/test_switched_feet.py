@@ -49,4 +49,4 @@ def test_a_switch_counts_once_it_has_been_pressed_for_the_time_of_its_bounce(fee
 def test_unknown_switches_give_no_forces(feet):
     assert feet.forces(10.0, None) is None
     assert feet.forces(10.0, [True] * 6) is not None
-    assert feet.error == ""
+    assert feet.error is None

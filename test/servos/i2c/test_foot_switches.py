@@ -65,7 +65,7 @@ def test_an_expander_that_is_lost_is_reported_and_set_up_again_when_it_is_back(m
     line.chip.power_on()
     line.wire.plug(0x21)
     assert switches.read() is not None
-    assert switches.error == ""
+    assert switches.error is None
     assert line.chip.registers[0x0C] == 0x81
     switches.close()
     assert line.closed == 3
@@ -76,7 +76,7 @@ def test_switches_on_the_servo_board_are_unknown_until_the_board_sends_them():
     assert switches.read(None) is None
     assert "the foot switches are not read: the Servo2040 does not send its touch inputs: " in switches.error
     assert switches.read((True, False, False, False, False, False)) == (False, True)
-    assert switches.error == ""
+    assert switches.error is None
 
 
 def test_without_libgpiod_the_error_names_the_package(monkeypatch):
@@ -156,7 +156,7 @@ def test_pins_that_fail_are_released_and_requested_again_by_the_next_reading(mon
     assert "/dev/gpiochip0: the pins cannot be read (gone)" in switches.error
     gpiod.fails = set()
     assert switches.read() == (True, False, False, True)
-    assert switches.error == ""
+    assert switches.error is None
     switches.close()
     switches.close()
     assert gpiod.calls == 2 * [REQUESTED, "released"]

@@ -153,7 +153,7 @@ def test_a_sensor_that_is_lost_is_reported_and_read_again_when_it_is_back(monkey
     assert line.sensor.error.startswith("the battery is not measured: /dev/i2c-1: no chip answers at address 0x44")
     line.wire.plug(0x44)
     assert line.sensor.read()[0] == pytest.approx(11.98)
-    assert line.sensor.error == ""
+    assert line.sensor.error is None
     line.sensor.close()
     line.sensor.close()
     assert line.closed == 1  # only at the end: the bus itself was never lost
