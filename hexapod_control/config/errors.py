@@ -46,10 +46,10 @@ class FileError(ValueError):
         self.path = path
         self.line = line
         self.key = key
-        place = printable(f"{path}:{line}" if line else f"{path}")
         self.text = ", ".join(shortened(part, MAX_PART_LENGTH) for part in parts if part)
-        message = (place, shortened(key, MAX_KEY_LENGTH), self.text)
-        super().__init__(": ".join(part for part in message if part))
+        after = (shortened(key, MAX_KEY_LENGTH), self.text)
+        self.after_path = (f":{line}" if line else "") + "".join(f": {part}" for part in after if part)
+        super().__init__(printable(f"{path}") + self.after_path)
 
 
 class RobotFileError(FileError):

@@ -10,10 +10,9 @@ READING = ("replace", "startswith", "endswith", "removeprefix", "removesuffix", 
 READING += ("find", "index", "count")
 TEXTS = ("text", "message", "refusal", "question", "said", "reason", "remedy", "hint", "description", "finding")
 ERRORS = ("str(error)", "str(refusal)")
-KNOWN = {  # a name of RViz, a file name in an error of its own, the address that another program prints
+KNOWN = {  # a name of RViz, an option in an error, the address that another program prints
     "bringup/node_graph.py: 'TF Prefix' in display",
     "cli/sim/sim.py: str(error).partition(' ')",
-    "servos/settings/save_servo_section.py: str(error).removeprefix(f'{draft}')",
     "cli/robot/start_page.py: re.compile('the page(?:, an invitation for one person)?: (http://\\\\S+)')",
 }
 

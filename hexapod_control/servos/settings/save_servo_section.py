@@ -65,8 +65,8 @@ def save(file: RobotFile, settings: ServoSettings, scale: RawScale) -> Path:
         try:
             servo_settings(load(draft))
         except RobotFileError as error:
-            why = str(error).removeprefix(f"{draft}")
-            raise RobotFileError(file.path, None, "", f"was not written, as the driver would refuse it{why}") from None
+            why = f"was not written, as the driver would refuse it{error.after_path}"
+            raise RobotFileError(file.path, None, "", why) from None
     return save_section(file.path, NAME, data)
 
 
