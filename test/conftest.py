@@ -210,11 +210,11 @@ def simulated_time(monkeypatch):
     from support.kits.simulated_bench import SimulatedTime
 
     from hexapod_control.servos.bus import pulse_board, transaction
-    from hexapod_control.servos.i2c import adapter_port, pwm_chip
+    from hexapod_control.servos.i2c import i2c_bus, pwm_chip
     from hexapod_control.servos.protocols import pca9685
 
     made = SimulatedTime()
-    for module in (pulse_board, transaction, adapter_port, pwm_chip, pca9685):
+    for module in (pulse_board, transaction, i2c_bus, pwm_chip, pca9685):
         monkeypatch.setattr(module, "time", made)
     return made
 
