@@ -118,7 +118,7 @@ def test_an_emergency_stop_while_the_torque_comes_on_stops_that(armed):
     bench.driver.press_estop()
     bench.until(lambda: not bench.world.torques.any(), 0.1)
     arming.join(5.0)
-    assert "latched" in answers[0]
+    assert "latched" in answers[0].text
     bench.during(0.4)
     assert not bench.world.torques.any()
 
