@@ -92,7 +92,7 @@ class FootForceEstimator:
         legs = robot.legs
         count = len(robot.legs)
         self._lengths = np.array([(leg.femur.length, leg.tibia.length) for leg in legs])
-        self._moments = np.array([leg.moments[-2:] for leg in legs])  # [kg m]
+        self._weights = GRAVITY * np.array([leg.moments[-2:] for leg in legs])  # [N m]
         self._even_load = robot.mass * GRAVITY / count  # [N]
         self.torque_model = ServoTorqueModel((legs[0].femur_joint, legs[0].tibia_joint))
         nothing = np.zeros((count, 2))
@@ -127,11 +127,11 @@ class FootForceEstimator:
         out, up, weights = self._geometry(joints)
         last = self._last
         elapsed = times[:, 1:] - last.times
-        new: NDArray[np.bool_] = np.all(elapsed > 0.0, axis=1)
-        follows: NDArray[np.bool_] = new & np.all(elapsed < MAX_SAMPLE_INTERVAL_S, axis=1)
+        new: NDArray[np.bool_] = (elapsed > 0.0).all(axis=1)
+        follows: NDArray[np.bool_] = new & (elapsed < MAX_SAMPLE_INTERVAL_S).all(axis=1)
         changes = np.where(follows[:, None], speeds[:, 1:] - last.speeds, 0.0) / np.where(elapsed > 0.0, elapsed, 1.0)
-        sample = TorqueSample(times[:, 1:], speeds[:, 1:], torques[:, 1:] - weights, changes)
-        self._last = now = TorqueSample(*(np.where(new[:, None], *pair) for pair in zip(sample, last, strict=True)))
+        sample = (times[:, 1:], speeds[:, 1:], torques[:, 1:] - weights, changes)
+        self._last = now = TorqueSample(*np.where(new[:, None], sample, last))
         vertical_speeds = (up * now.speeds).sum(axis=1)
         in_air = self._learn(last, now, follows, np.abs(vertical_speeds))
         # `changes` is the acceleration midway between two samples; this extrapolates it to the second one.
@@ -148,10 +148,11 @@ class FootForceEstimator:
 
     def _geometry(self, joints: Array) -> tuple[Array, Array, Array]:
         """Jacobians (n, 2) [m/rad] of the feet, outwards and upwards, and torques (n, 2) [N m] of the legs' weight."""
-        angles = np.cumsum(joints[:, 1:], axis=1)
-        along, above = self._lengths * np.cos(angles), self._lengths * np.sin(angles)
-        weights = GRAVITY * self._moments * np.cos(angles)
-        out, up, weights = (np.cumsum(part[:, ::-1], axis=1)[:, ::-1] for part in (-above, along, weights))
+        angles = joints[:, 1:].cumsum(axis=1)
+        along = np.cos(angles)
+        parts = np.array((-self._lengths * np.sin(angles), self._lengths * along, self._weights * along))
+        parts[:, :, 0] += parts[:, :, 1]  # the femur also carries the tibia
+        out, up, weights = parts
         return out, up, weights
 
     def _learn(
@@ -177,7 +178,7 @@ class FootForceEstimator:
 
 def _motion(speeds: Array, accelerations: Array) -> Array:
     """Returns the regressors (n, 2, 3) of the torque model for speeds [rad/s] and accelerations [rad/s^2] (n, 2)."""
-    return np.stack((speeds, accelerations, np.tanh(speeds / FRICTION_SPEED)), axis=2)
+    return np.array((speeds, accelerations, np.tanh(speeds / FRICTION_SPEED))).transpose(1, 2, 0)
 
 
 def _levers(out: Array, up: Array) -> Array:
@@ -185,7 +186,7 @@ def _levers(out: Array, up: Array) -> Array:
     determinant = out[:, 0] * up[:, 1] - out[:, 1] * up[:, 0]
     minimum = MIN_TIBIA_SINE * np.hypot(out[:, 0] - out[:, 1], up[:, 0] - up[:, 1]) * np.hypot(out[:, 1], up[:, 1])
     determinant = np.where(np.abs(determinant) < minimum, np.copysign(minimum, determinant), determinant)
-    levers: Array = np.stack((-out[:, 1], out[:, 0]), axis=1) / determinant[:, None]
+    levers: Array = (np.array((-out[:, 1], out[:, 0])) / determinant).T
     return levers
 
 

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Flag, auto
+from typing import NamedTuple
 
 from hexapod_control.servos.bus.registers import RegisterTable
 
@@ -61,8 +62,7 @@ class ServoQuantity(Flag):
     FAULT = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class ServoReading:
+class ServoReading(NamedTuple):
     """A reading of one servo; None for quantities that were not read or that it does not report."""
 
     position: int | None = None  # raw units

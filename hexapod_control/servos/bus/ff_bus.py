@@ -82,8 +82,11 @@ class FFTravel:
         """Travel [raw] to these goals, which become the last ones; None if unknown."""
         travels: dict[int, int | None] = {}
         for servo, goal in goals.items():
-            starts = [origin[servo] for origin in (self._goals, self._positions) if servo in origin]
-            travels[servo] = max((abs(goal - start) for start in starts), default=None)
+            last = self._goals.get(servo, self._positions.get(servo))
+            if last is None:
+                travels[servo] = None
+            else:
+                travels[servo] = max(abs(goal - last), abs(goal - self._positions.get(servo, last)))
         self._goals.update(goals)
         return travels
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from statistics import median
 
@@ -252,7 +251,7 @@ class ServoGroup:
         position = reading.position
         if reading.fault and reading.fault & ~self.readings.faults[index]:
             self.read_health(index)
-            reading = replace(reading, fault=self.readings.faults[index])
+            reading = reading._replace(fault=self.readings.faults[index])
         self.readings.take_motion(index, reading, position, self.clock())
         self.presence.answered(index, self.servo_clock())
         return True
@@ -264,7 +263,7 @@ class ServoGroup:
         reading = self._bus.read([servo], quantities).get(servo)
         if reading is not None and self.readings.is_news(index, reading):
             again = self._bus.read([servo], quantities).get(servo)
-            reading = again and replace(again, fault=again.fault & (reading.fault | self.readings.faults[index]))
+            reading = again and again._replace(fault=again.fault & (reading.fault | self.readings.faults[index]))
         if reading is not None:
             self.presence.answered(index, self.servo_clock())
             self.readings.take_health(index, reading)

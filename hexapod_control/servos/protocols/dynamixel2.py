@@ -393,11 +393,12 @@ class Dynamixel2Bus(SmartServoBus):
                 Dynamixel2Register.VOLTAGE, 3, list(readings) if quantities & MOTION else ids
             ).items():
                 volts = int.from_bytes(row[1:3], "little") * VOLT
-                readings[servo] = replace(readings.get(servo, ServoReading()), voltage=volts, temperature=row[3])
+                readings[servo] = readings.get(servo, ServoReading())._replace(voltage=volts, temperature=row[3])
                 alert |= {servo} if row[0] & ALERT else set()
         if quantities & ServoQuantity.FAULT:
             for servo, row in self._sync(Dynamixel2Register.HARDWARE_ERROR, 1, sorted(alert)).items():
-                readings[servo] = replace(readings.get(servo, ServoReading()), fault=decode_faults(row[1], FAULT_BITS))
+                faults = decode_faults(row[1], FAULT_BITS)
+                readings[servo] = readings.get(servo, ServoReading())._replace(fault=faults)
         return readings
 
     def timing(self, count: int, quantities: ServoQuantity = ServoQuantity.POSITION) -> BusTiming:

@@ -128,17 +128,13 @@ BLOCK_ENDS = {  # the block extends from the position to the last quantity that 
 }
 
 
+GOAL_ROW = struct.Struct("<3H")
 BLOCKS = {"little": struct.Struct("<3H2B"), "big": struct.Struct(">3H2B")}  # POSITION to TEMPERATURE
-
-
-def word(value: int) -> bytes:
-    """Two bytes of a signed number."""
-    return ff_frames.sign_magnitude(value, SIGN).to_bytes(2, "little")
 
 
 def goal_row(goal: int, speed: int) -> bytes:
     """Registers GOAL to SPEED."""
-    return word(goal) + word(0) + word(speed)
+    return GOAL_ROW.pack(ff_frames.sign_magnitude(goal, SIGN), 0, ff_frames.sign_magnitude(speed, SIGN))
 
 
 @cache

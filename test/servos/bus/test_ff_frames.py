@@ -34,7 +34,7 @@ GOLDEN = {
     "ST: sync read": (ff_frames.sync_read_request(56, 15, (1, 2)), "FF FF FE 06 82 38 0F 01 02 2F"),
     "ST: torque on": (ff_frames.write_request(1, 40, b"\1"), "FF FF 01 04 03 28 01 CE"),
     "ST: torque off for all": (ff_frames.write_request(BROADCAST, 40, b"\0"), "FF FF FE 04 03 28 00 D2"),
-    "ST: position 2048": (ff_frames.build(1, 0, feetech_st.word(2048)), "FF FF 01 04 00 00 08 F2"),
+    "ST: position 2048": (ff_frames.build(1, 0, feetech_st.goal_row(2048, 0)[:2]), "FF FF 01 04 00 00 08 F2"),
     "SC: goal 512 in 20 ms": (
         ff_frames.sync_write_request(42, {1: feetech_sc.goal_row(512, 0.02)}),
         "FF FF FE 0B 83 2A 06 01 02 00 00 14 00 00 2C",
@@ -357,7 +357,7 @@ def test_st_frames_are_those_of_the_makers_sdk(goals, speed, acceleration):
 
 @given(st.integers(-32767, 32767), st.integers(-32767, 32767))
 def test_the_makers_sdk_reads_the_same_numbers_with_sign(position, speed):
-    data = feetech_st.word(position) + feetech_st.word(speed)
+    data = feetech_st.goal_row(position, 0)[:2] + feetech_st.goal_row(speed, 0)[:2]
     sheet = Sheet(ff_frames.build(3, 0, data))
     reading = scservo_sdk.sms_sts(sheet).ReadPosSpeed(3)
     ours = feetech_st.decode(0, data)
