@@ -85,7 +85,7 @@ class WalkingLegs:
     @property
     def names_of_lost(self) -> tuple[str, ...]:
         """Names of the lost legs."""
-        return tuple(self.whole.leg_names[row] for row in sorted(self.lost))
+        return () if self.complete else tuple(self.whole.leg_names[row] for row in sorted(self.lost))
 
     def holding(self, joints: Sequence[LegJoints]) -> WalkingLegs:
         """The same legs, with the lost legs at joints (n, 3) [rad] of the whole robot; NaN leaves a leg unchanged."""
