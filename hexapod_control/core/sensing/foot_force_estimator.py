@@ -127,8 +127,8 @@ class FootForceEstimator:
         out, up, weights = self._geometry(joints)
         last = self._last
         elapsed = times[:, 1:] - last.times
-        new: NDArray[np.bool_] = (elapsed > 0.0).all(axis=1)
-        follows: NDArray[np.bool_] = new & (elapsed < MAX_SAMPLE_INTERVAL_S).all(axis=1)
+        new: NDArray[np.bool_] = np.all(elapsed > 0.0, axis=1)
+        follows: NDArray[np.bool_] = new & np.all(elapsed < MAX_SAMPLE_INTERVAL_S, axis=1)
         changes = np.where(follows[:, None], speeds[:, 1:] - last.speeds, 0.0) / np.where(elapsed > 0.0, elapsed, 1.0)
         sample = (times[:, 1:], speeds[:, 1:], torques[:, 1:] - weights, changes)
         self._last = now = TorqueSample(*np.where(new[:, None], sample, last))
