@@ -67,7 +67,7 @@ def inverse_over_arrays(leg: Leg, feet: Coordinates) -> BatchSolution:
 
 
 def joints_at_contacts(leg: Leg, radius: float, height: float, contacts: Coordinates) -> BatchSolution:
-    """Joints for contact points (x, y) and lifts z [m, base_footprint], under a level body.
+    """Joints for contact points (x, y) and heights z [m, base_footprint], under a level body.
 
     `ball_center_and_joints` over arrays, from BENT_LEG; `radius` [m] is that of the foot, `height` [m] of base_link.
     """

@@ -20,7 +20,7 @@ class DetectedSupport(NamedTuple):
     pose: BodyPose
     centers: list[Vector]  # [m] of the balls in base_link
     contacts: list[tuple[float, float]]  # [m] contact points in base_footprint
-    lifts: list[float]  # [m] of the contact points above the ground
+    heights: list[float]  # [m] of the contact points above the ground
     planted: list[bool]  # by foot; all False if the belly is on the ground, or almost
     placement: Placement
 
@@ -44,13 +44,13 @@ def detect_support(robot: Robot, joints: Sequence[LegJoints], pose: BodyPose) ->
     pose = pose._replace(z=height - robot.walk.height)
     placement = Placement(pose, robot.walk.height)
     contacts = []
-    lifts = []
+    heights = []
     for leg, angles, (x, y, z) in zip(robot.legs, joints, points, strict=True):
         shift = rolling_shift(leg, angles, placement, robot.foot_radius)
         contacts.append((x - shift[0], y - shift[1]))
-        lifts.append(z + height - robot.foot_radius)
-    planted = [on_feet > on_belly + SAME_GROUND and lift <= SAME_GROUND for lift in lifts]
-    return DetectedSupport(pose, centers, contacts, lifts, planted, placement)
+        heights.append(z + height - robot.foot_radius)
+    planted = [on_feet > on_belly + SAME_GROUND and lift <= SAME_GROUND for lift in heights]
+    return DetectedSupport(pose, centers, contacts, heights, planted, placement)
 
 
 def _tilted_belly_height(robot: Robot, placement: Placement) -> float:

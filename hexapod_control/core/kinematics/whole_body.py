@@ -143,17 +143,17 @@ def whole_body_pose(
     robot: Robot,
     placement: Placement,
     contacts: list[tuple[float, float]],
-    lifts: Sequence[float],
+    heights: Sequence[float],
     planted: list[bool],
     previous: Sequence[LegJoints],
 ) -> WholeBodyPose:
-    """The pose with feet `lifts` [m] above their contact points [m, base_footprint]; `previous` joints in [rad]."""
+    """The pose with feet `heights` [m] above their contact points [m, base_footprint]; `previous` joints in [rad]."""
     joints = []
     centers = []
     unreached = None
     preload = robot.walk.preload
     radius = robot.foot_radius
-    for leg, contact, lift, before in zip(robot.legs, contacts, lifts, previous, strict=True):
+    for leg, contact, lift, before in zip(robot.legs, contacts, heights, previous, strict=True):
         center, solution = ball_center_and_joints(leg, contact, lift - preload, placement, radius, before)
         angles, reason, excess = solution
         centers.append(center)

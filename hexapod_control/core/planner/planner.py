@@ -224,7 +224,7 @@ def build_plan(
         joint_angles=joints,
         contacts=read_only(pose.contacts),
         planted=tuple(pose.planted),
-        twist=walk.speed.twist.scaled(limiter.share) if walk else ZERO,
+        twist=walk.speed.twist.scaled(limiter.time_share) if walk else ZERO,
         pose=walk.body.pose.now if walk else NEUTRAL,
         margin=static_margin(standing, (x, y)) if standing else math.nan,
         center=(x, y),

@@ -73,7 +73,7 @@ class TickLimiter(Copyable):
         self._last: WholeBodyPose | None = None
         self.gap: LegClearance | None = None  # smallest gap between neighbouring legs after the last tick
         self.blocked: LegClearance | None = None  # the two legs that blocked the last tick
-        self.share = 1.0  # of its time step by which the last tick advanced
+        self.time_share = 1.0  # of its time step by which the last tick advanced
         self.deadlock: LegClearance | None = None  # for one tick: two legs that have blocked each other for too long
         self._blocked_time = 0.0  # [s] for which legs have blocked each other, at most since the last deadlock
         self.held_time = 0.0  # [s] for which nothing has moved although a motion was to advance
@@ -81,7 +81,7 @@ class TickLimiter(Copyable):
 
     def reset(self) -> None:
         """Discards the last tick, after the joints were moved otherwise."""
-        self.share = 1.0
+        self.time_share = 1.0
         self._last = None
         self._speeds = []
         self.gap = None
@@ -95,7 +95,7 @@ class TickLimiter(Copyable):
 
         `joints` (n, 3) [rad] are those of the last tick. The argument `motion` is not modified.
         """
-        max_share = share = min(pace, self.share + SHARE_RECOVERY_RATE * dt)
+        max_share = share = min(pace, self.time_share + SHARE_RECOVERY_RATE * dt)
         gap = self.gap if self.gap is not None else self._neighbours.gap(joints)
         closing = _max_closing(gap, dt)
         unreached: UnreachableFoot | None = None
@@ -140,7 +140,7 @@ class TickLimiter(Copyable):
         self.held_time = self.held_time + dt if held else 0.0
         self.gap = best.gap
         self.slowed = best.share < SLOWED_SHARE * max_share
-        self.share = best.share
+        self.time_share = best.share
         self._last = best.pose
         self._speeds = best.speeds
 

@@ -99,7 +99,7 @@ class PostureSequences:
         if sum(support.planted) < MIN_SUPPORTING_FEET:
             return None
         walk = WalkController(self.capabilities, support.contacts, support.pose, gait)
-        walk.hold_feet({leg: lift for leg, lift in enumerate(support.lifts) if not support.planted[leg]})
+        walk.hold_feet({leg: height for leg, height in enumerate(support.heights) if not support.planted[leg]})
         return walk
 
     def _lies_at(self, pose: BodyPose) -> bool:

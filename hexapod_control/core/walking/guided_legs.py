@@ -230,14 +230,14 @@ def start_guiding(
         return Refusal("goal_far_out_of_reach", text, leg=robot.legs[leg].name, **goal._asdict())
     foot = feet[leg]
     state = feet[leg].state
-    lifted = isinstance(state, Guided) and not state.planted
-    velocity = state.velocity if isinstance(state, Guided) and lifted else ZERO_VELOCITY
+    in_air = isinstance(state, Guided) and not state.planted
+    velocity = state.velocity if isinstance(state, Guided) and in_air else ZERO_VELOCITY
     start = stopping_point(foot.at, velocity)
     x, y, z = contact_point(robot, leg, goal, pose)
     path = path_between(start, (x, y, max(z, 0.0)))
     refusal = _path_refusal(robot, feet, Placement(pose, robot.walk.height), leg, points_along(start, path)[1:], joints)
     if not refusal:
-        foot.state = Guided(path, velocity, GuidedPhase.MOVING if lifted else GuidedPhase.WAITING)
+        foot.state = Guided(path, velocity, GuidedPhase.MOVING if in_air else GuidedPhase.WAITING)
     return refusal
 
 
@@ -277,9 +277,9 @@ def _path_refusal(
     return None
 
 
-def hold_lifted_feet(feet: Sequence[Foot], lifted: Mapping[int, float]) -> None:
-    """Holds lifted feet at their heights [m] above the ground (by leg), as if they had been guided there."""
-    for leg, height in lifted.items():
+def hold_feet_in_air(feet: Sequence[Foot], heights: Mapping[int, float]) -> None:
+    """Holds feet at these heights [m] above the ground (by leg), as if they had been guided there."""
+    for leg, height in heights.items():
         foot = feet[leg]
         foot.z = height
         foot.state = Guided(((foot.x, foot.y, height),), phase=GuidedPhase.MOVING)

@@ -186,7 +186,7 @@ class SpeedControl(Copyable):
         along = sum(a * b for a, b in zip(self.twist, self.command, strict=True)) / (size * size)
         self._lost = min(max(self._lost + roughness * (1.0 - along) * dt, 0.0), MAX_LOST_S)
 
-    def hold(self) -> None:
+    def stop_at_once(self) -> None:
         """Sets the executed twist to zero at once, for a robot that holds its joints."""
         self.twist = ZERO
 

@@ -287,24 +287,24 @@ class LiftOffDelay(Copyable):
         self,
         feet: Sequence[Foot],
         contacts: Sequence[bool] | None,
-        lifted: Collection[int],
+        lifting_off: Collection[int],
         dt: float,
         max_delay: float,
     ) -> bool:
-        """Returns True if the legs (rows) in `lifted` must wait because fewer than three others touch the ground.
+        """Returns True if the legs (rows) in `lifting_off` must wait because fewer than three others touch the ground.
 
         They wait at most `max_delay` [s], and without a limit while a foot drops. `dt` [s] is the duration of the tick.
         """
         self.waiting = False
-        if not lifted:
+        if not lifting_off:
             return False
         if any(isinstance(foot.state, Dropping) for foot in feet):
-            standing = sum(foot.state.planted and leg not in lifted for leg, foot in enumerate(feet))
+            standing = sum(foot.state.planted and leg not in lifting_off for leg, foot in enumerate(feet))
             self.waiting = standing < MIN_SUPPORTING_FEET
         if contacts is None or self.waiting:
             return self.waiting
         supporting = sum(
-            touches and leg not in lifted and not _early_in_swing(foot)
+            touches and leg not in lifting_off and not _early_in_swing(foot)
             for leg, (foot, touches) in enumerate(zip(feet, contacts, strict=True))
         )
         if supporting >= MIN_SUPPORTING_FEET or self.waited >= max_delay:
@@ -382,9 +382,9 @@ class TerrainAdaptation(Copyable):
         """Returns True if a foot (row) is known to touch the ground."""
         return self.contacts is not None and self.contacts[leg]
 
-    def delays_lift_off(self, feet: Sequence[Foot], lifted: Collection[int], dt: float, max_delay: float) -> bool:
+    def delays_lift_off(self, feet: Sequence[Foot], lifting_off: Collection[int], dt: float, max_delay: float) -> bool:
         """Returns True if lift-offs must wait for other feet to touch, at most `max_delay` [s]; see `LiftOffDelay`."""
-        return self._lift_off_delay.update(feet, self.contacts, lifted, dt, max_delay)
+        return self._lift_off_delay.update(feet, self.contacts, lifting_off, dt, max_delay)
 
     def meet_obstacles(self, leg: int, foot: Foot, lift_height: float, dt: float) -> None:
         """Before a foot moves: raises a swing over an edge, or ends one that is on the ground; `lift_height` in [m]."""

@@ -97,14 +97,14 @@ class WalkController(Copyable):
         self.gaits.halt(motion)
         motion.halt(self.speed.swing_time)
         if deadlock is not None:
-            self.speed.hold()
+            self.speed.stop_at_once()
             placement = self.body.placement
             guided_legs.separate(self._capabilities.robot, motion.feet, deadlock, self.regions, placement)
 
-    def hold_feet(self, lifted: Mapping[int, float] = MappingProxyType({})) -> None:
-        """Leaves all feet where they are until the next command; `lifted` are heights [m] of lifted feet, by leg."""
+    def hold_feet(self, heights: Mapping[int, float] = MappingProxyType({})) -> None:
+        """Leaves all feet where they are until the next command; `heights` [m] are those of feet in the air, by leg."""
         self.speed.hold_feet()
-        guided_legs.hold_lifted_feet(self.motion.feet, lifted)
+        guided_legs.hold_feet_in_air(self.motion.feet, heights)
 
     def change_settings(self, settings: WalkSettings) -> None:
         """Applies all settings except the gait; a new lift height applies from the next swing of each foot."""
@@ -270,7 +270,7 @@ class WalkController(Copyable):
 
     def retreat(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """Moves the body towards its neutral pose for `dt` [s], to bring feet into reach; feet and clock stand."""
-        self.speed.hold()
+        self.speed.stop_at_once()
         self.body.retreat(dt)
         if self.motion.terrain is not None:
             self.motion.terrain.retreat(self.motion.feet, dt)

@@ -172,7 +172,7 @@ def test_the_ball_stands_on_its_contact_point_and_support_detection_finds_the_po
             rows.append(joints)
         found = detect_support(MACHINE, rows, pose._replace(z=0.0))
         assert found.pose == pytest.approx(pose, abs=1e-6) and all(found.planted)
-        for leg, contact, lift in zip(MACHINE.legs, found.contacts, found.lifts, strict=True):
+        for leg, contact, lift in zip(MACHINE.legs, found.contacts, found.heights, strict=True):
             assert contact == pytest.approx(leg.foothold, abs=1e-5) and lift == pytest.approx(0.0, abs=1e-6)
 
 
@@ -185,7 +185,7 @@ def test_a_foot_within_6_mm_of_the_lowest_is_on_the_ground(leg, lift, planted):
         for row, each in enumerate(MACHINE.legs)
     ]
     found = detect_support(MACHINE, rows, NEUTRAL)
-    assert found.lifts == pytest.approx([lift * (row == leg) for row in range(6)], abs=1e-6)
+    assert found.heights == pytest.approx([lift * (row == leg) for row in range(6)], abs=1e-6)
     assert found.planted == [row != leg or planted for row in range(6)]
     assert found.pose == pytest.approx(NEUTRAL, abs=1e-6)
 

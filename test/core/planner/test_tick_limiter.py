@@ -53,10 +53,10 @@ def start():
 
 def test_without_a_retreat_the_joints_hold_and_the_foot_out_of_reach_is_named():
     joints, limiter = start(), TickLimiter(MACHINE)
-    assert (limiter.share, limiter.slowed, limiter.blocked, limiter.gap) == (1.0, False, None, None)
+    assert (limiter.time_share, limiter.slowed, limiter.blocked, limiter.gap) == (1.0, False, None, None)
     _, held = limiter.advance(OutOfReach(math.nan), joints, DT, 1.0)
     assert held.joints == joints and held.unreached == UNREACHED
-    assert limiter.share == 0.0 and limiter.slowed
+    assert limiter.time_share == 0.0 and limiter.slowed
 
 
 @pytest.mark.parametrize("times", [0.5, 3.0, 40.0])
@@ -84,7 +84,7 @@ def test_legs_that_would_touch_block_each_other_and_are_named():
         motion, found = limiter.advance(motion, now, DT, 1.0)
         now = found.joints
         gaps.append(limiter.gap.distance)
-        shares.append(limiter.share)
+        shares.append(limiter.time_share)
         if limiter.blocked is not None:
             break
     assert set(limiter.blocked.legs) == {front, middle}
@@ -95,7 +95,7 @@ def test_legs_that_would_touch_block_each_other_and_are_named():
     left = [gap - MIN_GAP_M for gap in gaps]
     assert 0.5 <= min(after / before for before, after in pairwise(left)) < 0.6  # half of it in half of 40 ms
     limiter.reset()
-    assert (limiter.gap, limiter.share) == (None, 1.0)
+    assert (limiter.gap, limiter.time_share) == (None, 1.0)
     _, _ = limiter.advance(JointMove.between(machine, now, [tuple(r) for r in joints.tolist()], NEUTRAL), now, DT, 1.0)
     assert limiter.blocked is None  # they may go apart
 
@@ -116,7 +116,7 @@ class Turning(Copyable):
 def test_a_tick_in_which_a_foot_gets_out_of_reach_is_halved_until_it_does_not(reach, share):
     limiter = TickLimiter(MACHINE)
     motion, found = limiter.advance(Turning(1e-6, reach * DT), start(), DT, 1.0)
-    assert limiter.share == pytest.approx(share) and motion.time == pytest.approx(share * DT)
+    assert limiter.time_share == pytest.approx(share) and motion.time == pytest.approx(share * DT)
     assert found.unreached is None and limiter.slowed == (share < 1.0)
 
 
@@ -130,7 +130,7 @@ def test_joints_speed_up_within_their_limits_until_they_turn_as_fast_as_allowed(
         motion, found = limiter.advance(motion, joints, 0.005, pace)
         speeds.append((found.joints[0][0] - joints[0][0]) / 0.005)
         joints = found.joints
-        assert limiter.share <= pace + 1e-12
+        assert limiter.time_share <= pace + 1e-12
     assert max(speeds) <= most * (1.0 + 1e-9)
     assert speeds[-1] == pytest.approx(min(times * pace, 0.98) * most, rel=0.03)
     assert max(b - a for a, b in pairwise(speeds)) <= no_load / SPIN_UP_TIME_S * 0.005 * (1.0 + 1e-9)
@@ -140,9 +140,9 @@ def test_joints_speed_up_within_their_limits_until_they_turn_as_fast_as_allowed(
 def test_after_a_slow_tick_the_share_returns_to_one_at_a_bounded_rate():
     limiter, joints = TickLimiter(MACHINE), start()
     limiter.advance(Turning(1e-6, 0.07 * DT), joints, DT, 1.0)
-    shares = [limiter.share]
+    shares = [limiter.time_share]
     for _ in range(8):
         limiter.advance(Turning(1e-6), joints, DT, 1.0)
-        shares.append(limiter.share)
+        shares.append(limiter.time_share)
         assert not limiter.slowed
     assert shares == pytest.approx([min(1.0, shares[0] + 10.0 * DT * k) for k in range(9)])

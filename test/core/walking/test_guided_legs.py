@@ -21,7 +21,7 @@ from hexapod_control.core.walking.guided_legs import (
     GroundPoint,
     advance_along_path,
     advance_guided_feet,
-    hold_lifted_feet,
+    hold_feet_in_air,
     lift_off,
     path_between,
     points_along,
@@ -271,7 +271,7 @@ def test_a_foot_on_the_ground_waits_to_lift_off_and_one_in_the_air_turns_to_its_
 
 def test_lifted_feet_are_held_and_return_to_their_footholds_while_a_waiting_one_just_stands():
     feet, stance = standing(), nominal_stance(MACHINE)
-    hold_lifted_feet(feet, {2: 0.03})
+    hold_feet_in_air(feet, {2: 0.03})
     assert feet[2].z == 0.03 and feet[2].state == Guided((feet[2].at,), phase=GuidedPhase.MOVING)
     assert [foot.planted for foot in feet] == [leg != 2 for leg in range(6)]
     feet[0].state = Guided(((0.3, 0.2, 0.02),))

@@ -109,7 +109,7 @@ def test_the_swing_time_follows_at_half_a_second_per_second_and_a_slow_down_is_i
     for share, expected in ((1.0, 1.0), (0.5, 0.5), (0.5, 0.25)):
         control.slow_down(share)
         assert control.twist == pytest.approx(Twist(0.1, -0.2, 0.3).scaled(expected))
-    control.hold()
+    control.stop_at_once()
     assert control.twist == ZERO
 
 

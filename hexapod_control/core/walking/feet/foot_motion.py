@@ -247,7 +247,7 @@ class FootMotion(Copyable):
     def step(self, dt: float, twist: Twist, swing_time: float, strides: Strides) -> None:
         """Advances all feet by one tick of the body's motion; times in [s]."""
         tick = BodyTick(dt, twist, swing_time, exp(twist, -dt), self.slack)
-        lifted = self._lift_offs(dt, swing_time) if self.running else {}
+        lifting_off = self._lift_offs(dt, swing_time) if self.running else {}
         back = tick.back
         terrain = self.terrain
         cosine, sine = math.cos(back.yaw), math.sin(back.yaw)
@@ -262,11 +262,11 @@ class FootMotion(Copyable):
                     terrain.begin_search(leg, foot)
             elif isinstance(state, Dropping):
                 advance_drop(foot, state, ground_fixed, dt, back)
-            elif leg in lifted and not (
+            elif leg in lifting_off and not (
                 self.twist_is_zero and math.dist(ground_fixed, strides.neutral.footholds[leg]) <= AT_NEUTRAL
             ):
-                foot.state = swing = self._lift_off(leg, foot, lifted[leg])
-                advance_swing(foot, swing, ground_fixed, lifted[leg], tick, strides, leg)
+                foot.state = swing = self._lift_off(leg, foot, lifting_off[leg])
+                advance_swing(foot, swing, ground_fixed, lifting_off[leg], tick, strides, leg)
             else:
                 foot.x, foot.y = ground_fixed
 
@@ -291,12 +291,12 @@ class FootMotion(Copyable):
         if self.terrain is None:
             return dict(self.clock.advance(dt / swing_time, flight))
         ahead = self.clock.copy()  # the clock itself advances only if no lift-off has to wait for a contact
-        lifted = dict(ahead.advance(dt / swing_time, flight))
+        lifting_off = dict(ahead.advance(dt / swing_time, flight))
         max_delay = MAX_LIFT_OFF_DELAY * self.clock.gait.cycle * swing_time
-        if self.terrain.delays_lift_off(self.feet, lifted, dt, max_delay):
+        if self.terrain.delays_lift_off(self.feet, lifting_off, dt, max_delay):
             return {}
         self.clock = ahead
-        return lifted
+        return lifting_off
 
     def _lift_off(self, leg: int, foot: Foot, since: float) -> Swing:
         """Returns the swing of a foot that lifted off `since` [swing times] ago."""
