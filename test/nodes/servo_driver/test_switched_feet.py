@@ -16,7 +16,7 @@ SECTION = FootSwitchSection("servo2040", 0, "", tuple(range(6)), "low", 0.02)
 class Switches:
     """Stands in for the inputs: which switches the board reports as pressed."""
 
-    error = ""
+    error = None
 
     def __init__(self, section, bus):
         assert (section, bus) == (SECTION, "the bus")
