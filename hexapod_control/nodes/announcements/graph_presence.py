@@ -160,10 +160,9 @@ class OlderGraphSearch:
         self._heard: list[String] = []
         owns = self._owns()
         self._joins = local_announcement.joins_running_graph(owns)  # and does as that graph does
-        other = None if self._joins else local_announcement.reserve(owns, self._lock)
-        self._refusal = other.refusal if other is not None else ""
+        self._other = None if self._joins else local_announcement.reserve(owns, self._lock)
         self._spinner.add_node(self._probe)
-        if not self._refusal:
+        if self._other is None:
             publisher = self._probe.create_publisher(String, TOPIC, LATCHED_HISTORY)
             for own in owns:
                 publisher.publish(messages.text(own.text))
@@ -176,25 +175,25 @@ class OlderGraphSearch:
         Returns what has to be closed when the nodes of this process have ended.
         """
         deadline = max(self._deadline, time.monotonic() + READING_TIME_S)
-        while not (self._joins or self._refusal or StopRequest.received) and (left := deadline - time.monotonic()) > 0:
+        while not (self._joins or self._other or StopRequest.received) and (left := deadline - time.monotonic()) > 0:
             self._spinner.spin_once(timeout_sec=left)
-            self._refusal = self._older()
+            self._other = self._older()
         self._spinner.shutdown(timeout_sec=0.0)
         self._probe.destroy_node()
-        if self._refusal or StopRequest.received:
+        if self._other or StopRequest.received:
             self._lock.close()
-        if self._refusal:
-            raise ParameterError(f"{self._names[0]} {self._refusal}")
+        if self._other:
+            raise ParameterError(f"{self._names[0]} {self._other.refusal}")
         if StopRequest.received:
             raise EndedEarly
         return self._lock
 
-    def _older(self) -> str:
-        """The refusal because of an older graph that was heard; empty if there is none."""
+    def _older(self) -> NodePresence | None:
+        """A node of an older graph that was heard."""
         owns = self._owns()
         others = (NodePresence.parsed(message.data) for message in self._heard)
         older = (o for o in others if o is not None and any(own.excludes(o) and o.older_than(own) for own in owns))
-        return next((other.refusal for other in older), "")
+        return next(older, None)
 
     def _owns(self) -> list[NodePresence]:
         probe = NodePresence.of(self._probe)
