@@ -62,7 +62,12 @@ STOP_TOLERANCE = 2 * NEUTRAL_TOLERANCE / 5  # [m] distance of all feet from thei
 
 
 class WalkController(Copyable):
-    """Controls a robot on its feet, after standing up and before lying down; `advance` computes one tick."""
+    """Controls a robot on its feet, after standing up and before lying down; `advance` computes one tick.
+
+    Ways to come to rest: after `drive(ZERO)` the twist ramps down and the feet step to their neutral footholds;
+    `settle` also moves the body; `halt` stops the clock and lowers the feet where they are; `SpeedControl.stop_at_once`
+    is for a robot that holds its joints; `retreat` moves only the body, to bring feet into reach.
+    """
 
     def __init__(self, capabilities: Capabilities, contacts: Sequence[Point], pose: BodyPose, gait: Gait) -> None:
         """Starts standing on contact points [m, base_footprint] in a pose."""
