@@ -37,13 +37,14 @@ RULES: Mapping[str, RestartRule | None] = {  # None: the graph ends
     "inverse_kinematics": RestartRule("the robot holds, and walks again on command", companions=("gait_planner",)),
     # It must not switch the torque on: an emergency stop may have been latched. Exit code 0: the torque is off.
     "servo_driver": RestartRule(
-        "the servos hold their last goals; call arm, then stand",
+        "the servos hold their last goals; run hexapod arm, then hexapod stand",
         {"arm_on_start": False, "assume_lying": False},
         frozenset({DONE, INVALID_INPUT}),
     ),
     "mujoco_sim": None,  # the state of the simulated world is lost
     shared_process.ROBOT: RestartRule(
-        "the servos hold their last goals; call arm, then stand", final_exit_codes=frozenset({DONE, INVALID_INPUT})
+        "the servos hold their last goals; run hexapod arm, then hexapod stand",
+        final_exit_codes=frozenset({DONE, INVALID_INPUT}),
     ),
     shared_process.SIMULATION: None,
 }

@@ -123,7 +123,7 @@ class PatrolRun:
         if not wait_until(lambda: len(robot.odometry) > 0, READY_S, self._wait.spin):
             raise RobotError(f"no odom arrives: {why_no_robot(robot.robot_namespace)}")
         until(lambda: robot.state != "", READY_S, "no gait_state: is gait_planner running?")
-        lost = "gait_state is unknown: does the driver or the simulator run, and is its torque on (call arm)?"
+        lost = "gait_state is unknown: does the driver or the simulator run, and is its torque on (hexapod arm)?"
         until(lambda: robot.state != "unknown", READY_S, lost)
         if not self._blind:
             missing = "no scan: start the driver of the lidar, or give --blind to walk without seeing obstacles"
@@ -179,7 +179,9 @@ class PatrolRun:
             self._last_walkable = now
         elif now - self._last_walkable > POSTURE_S:
             text = f"the robot cannot walk for {POSTURE_S:g} s (gait_state: {self._robot.state})"
-            raise RobotError(f"{text}: arm it if its torque is off, call stand, and start the patrol again")
+            raise RobotError(
+                f"{text}: run hexapod arm if its torque is off, then hexapod stand, and start the patrol again"
+            )
 
     def _truth(self) -> Pose | None:
         """True pose in odom at the time of the newest odometry; None on a real robot."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 _CHANGING: set[type] = {list}  # classes of which a copy gets objects of its own
 
@@ -23,11 +23,9 @@ class Copyable:
         """Returns an object in the same state that shares nothing with this one that can change."""
         copied = object.__new__(type(self))
         for name, value in self.__dict__.items():  # a copy whose __dict__ is set at once is slower to read
-            setattr(copied, name, _own(value) if type(value) in _CHANGING else value)
+            if type(value) is list:
+                value = [part.copy() if type(part) in _CHANGING else part for part in value]
+            elif type(value) in _CHANGING:
+                value = value.copy()
+            setattr(copied, name, value)
         return copied
-
-
-def _own(value: Any) -> Any:
-    if type(value) is list:
-        return [part.copy() if type(part) in _CHANGING else part for part in value]
-    return value.copy()

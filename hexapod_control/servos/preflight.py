@@ -74,7 +74,7 @@ class RegisterProblem:
         wanted = "" if self.wanted is None else f", expected {self.wanted}"
         name = f"{self.joint.joint} (id {self.joint.id})"
         text = f"{name}: {self.check.register.name} has changed to {self.value}{wanted}: {self.problem}"
-        return f"{text}: the robot stops; let it sit, call disarm, then {self.check.remedy}"
+        return f"{text}: the robot stops; let it sit, run hexapod disarm, then {self.check.remedy}"
 
     @property
     def wanted(self) -> int | None:

@@ -58,7 +58,9 @@ def test_a_restarted_robot_neither_switches_torque_on_nor_stands_up_by_itself():
         is False
     )
     assert restart_spec(NodeSpec("web")) == NodeSpec("web")
-    assert "the servos hold their last goals; call arm, then stand" in report("servo_driver", KILLED, 0.5)
+    assert "the servos hold their last goals; run hexapod arm, then hexapod stand" in report(
+        "servo_driver", KILLED, 0.5
+    )
 
 
 def test_the_rules_are_for_nodes_that_exist():

@@ -158,7 +158,8 @@ def test_a_patrol_ends_with_the_remedy_when_the_robot_lies_without_torque(bench,
     robot.lets_go()
     bench.until(lambda: run.code == 1, seconds=5.0)
     assert (
-        "cannot walk for 1 s (gait_state: unknown): arm it if its torque is off, call stand" in capsys.readouterr().err
+        "cannot walk for 1 s (gait_state: unknown): run hexapod arm if its torque is off, then hexapod stand"
+        in capsys.readouterr().err
     )
 
 

@@ -63,7 +63,7 @@ PAUSE_TIME_S = 0.25  # in which a stopped move comes to rest
 NO_POSE = Refusal("no_pose", "the pose is not known yet: no joint_states have arrived; start or arm the driver")
 TORQUE_OFF = Refusal(
     "torque_off",
-    "the torque is off: call arm, after an emergency stop first estop with false and reset_fault, then stand",
+    "the torque is off: run hexapod arm, after an emergency stop hexapod reset first, then hexapod stand",
 )
 WOULD_TIP = Refusal("would_tip", "refused: with a leg in the air the robot would tip")
 CLAMPED = Refusal("pose_clamped", "out of reach: clamped, see the achieved pose")

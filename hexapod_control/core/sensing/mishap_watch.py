@@ -151,18 +151,20 @@ class MishapWatch(Copyable):
     def fallen_mishap(self) -> Mishap:
         """The mishap of a robot that has fallen."""
         text = f"the robot has fallen ({self.attitude}, it stands up to {math.degrees(self.limit):.0f} deg)"
-        remedy = "set it on its feet and call stand, or lay it on its belly and call recover"
+        remedy = "set it on its feet and run hexapod stand, or lay it on its belly and run hexapod recover"
         return Mishap(MishapKind.FALLEN, f"{text}: its joints hold; {remedy}")
 
     def hanging_mishap(self) -> Mishap:
         """The mishap of a robot whose body rests on an edge."""
         text = f"the robot hangs ({self.attitude}, fewer than {MIN_SUPPORTING_FEET} feet bear load): its joints hold"
-        return Mishap(MishapKind.FALLEN, f"{text}; put it on level ground, then call recover")
+        return Mishap(MishapKind.FALLEN, f"{text}; put it on level ground, then run hexapod recover")
 
     def carried_mishap(self) -> Mishap:
         """The mishap of a robot that was lifted."""
         text = "no foot bears load, so the robot was lifted: its joints hold"
-        remedy = "put it on its feet, then send a new command or call recover; if it lies on its belly, sit, then stand"
+        remedy = (
+            "put it on its feet, then drive it or run hexapod recover; on its belly, hexapod sit, then hexapod stand"
+        )
         return Mishap(MishapKind.CARRIED, f"{text}; {remedy}")
 
 

@@ -228,7 +228,7 @@ class RequestWatch:
     def _cause(self, plan: TickPlan) -> str:
         """Why nothing moves: what the nodes after the planner report, in their order, else what the planner knows."""
         if not self.armed:
-            return "the torque is off: call arm"
+            return "the torque is off: run hexapod arm"
         now = time.monotonic()
         fresh = {name: text for name, (text, at) in self._reports.items() if text and now - at < MAX_REPORT_AGE_S}
         for name in CHAIN:
@@ -236,7 +236,9 @@ class RequestWatch:
                 return f"{name} reports: {fresh[name]}"
         if plan.unreached is not None:
             leg, reason, excess = plan.unreached
-            return f"the target of the foot of {leg} is {reason.describe(excess)}: call sit or stand again"
+            return (
+                f"the target of the foot of {leg} is {reason.describe(excess)}: run hexapod sit or hexapod stand again"
+            )
         if plan.blocked is not None and math.isfinite(plan.blocked.distance):
             return "two legs are in each other's way: switch the torque off with disarm, and part them by hand"
         if self.joints is None:

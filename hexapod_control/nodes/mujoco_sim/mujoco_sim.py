@@ -223,7 +223,7 @@ class MujocoSimNode(GuardedNode):
         if self.world.torque.latched:
             self.report("torque", ReportLevel.ERROR, f"emergency stop: {HOW_TO_ARM}")
         elif not self.world.armed and not self.world.bus:
-            self.report("torque", ReportLevel.WARNING, "torque is off: call arm")
+            self.report("torque", ReportLevel.WARNING, "torque is off: run hexapod arm")
 
     # --- the end --------------------------------------------------------------------------------------
 

@@ -159,7 +159,7 @@ class ServoDriverNode(GuardedNode):
 
     def _arm_on_start(self) -> None:
         if not self.driver.snapshot.measured and not self._assume_lying:
-            text = "these servos report no positions: put the robot on its belly, feet beside it, then call arm"
+            text = "these servos report no positions: put the robot on its belly, feet beside it, then run hexapod arm"
             self.report("start", ReportLevel.WARNING, text)
             return
         refusal = self.driver.arm()
@@ -220,7 +220,7 @@ class ServoDriverNode(GuardedNode):
         if self.driver.latched:
             self.report("torque", ReportLevel.ERROR, f"emergency stop: {HOW_TO_ARM}")
         elif snapshot.torque is TorqueState.OFF:
-            self.report("torque", ReportLevel.WARNING, "torque is off: call arm")
+            self.report("torque", ReportLevel.WARNING, "torque is off: run hexapod arm")
 
     def safe_stop(self, callback: str) -> None:
         """Holds the present joint angles."""

@@ -69,7 +69,9 @@ class TorqueServices:
         """Called in its own thread."""
         if not request.data:
             self._torque.release_estop()
-            response.message = "released; call reset_fault, then arm" if self._torque.latched else "was not pressed"
+            response.message = (
+                "released; run hexapod reset, then hexapod arm" if self._torque.latched else "was not pressed"
+            )
             response.success = True
             return response
         failure = self._torque.press_estop()
@@ -85,7 +87,7 @@ class TorqueServices:
     def _reset_fault(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         fault = self._torque.reset_fault()
         response.success = fault is None
-        response.message = str(fault or "no fault; call arm to switch the torque on")
+        response.message = str(fault or "no fault; hexapod arm switches the torque on")
         return response
 
     def _arm(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

@@ -121,10 +121,10 @@ class DriverCycle:
             self._restarts.suspect(group)
             state = "the servos are asked whether they have kept their torque"
         elif self._torque.ordered_off:
-            state = "torque is off: call arm"
+            state = "torque is off: run hexapod arm"
         else:
             self._torque.forget(Refusal("port_lost", "the port was lost"))
-            state = "its servos are left as they are: call arm"
+            state = "its servos are left as they are: run hexapod arm"
         self.note("port", f"{self._settings.port or self._settings.protocol} is back, {state}")
 
     def _drive(self, group: ServoGroup) -> None:
@@ -215,7 +215,7 @@ class DriverCycle:
             self.note("silence", warning, SILENCE_QUESTION)
         timeout = self._settings.silence_time
         if self._settings.on_silence is OnSilence.OFF and self._follower.held_for(now) >= timeout:
-            self.note("silence", f"no joint_targets for {timeout:g} s: torque off; call arm")
+            self.note("silence", f"no joint_targets for {timeout:g} s: torque off; run hexapod arm")
             self._torque.off(Refusal("silence", "the torque was switched off"))
 
     def _arm(self, group: ServoGroup, now: float) -> None:

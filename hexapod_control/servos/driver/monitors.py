@@ -234,7 +234,7 @@ class HeatMonitor:
         reactions = {
             Severity.WARN: "slower now; let it rest",
             Severity.SIT: "the robot sits, then torque off; let it rest",
-            Severity.OFF: "let it cool, call reset_fault, then arm",
+            Severity.OFF: "let it cool, run hexapod reset, then hexapod arm",
         }
         return [Diagnosis("heat", severity >= Severity.SIT, f"{self.text(group)}: {reactions[severity]}")]
 

@@ -116,21 +116,23 @@ class ServoHealth:
 
     def _torque_off_reason(self, group: ServoGroup, now: float) -> Refusal | None:
         if self._battery.ladder.severity is Severity.OFF:
-            text = "the battery is empty ({volts:.1f} V): charge it, call reset_fault, then arm"
+            text = "the battery is empty ({volts:.1f} V): charge it, run hexapod reset, then hexapod arm"
             return Refusal("battery_empty", text, volts=self.voltage or 0.0)
         if self._heat.ladder.severity is Severity.OFF:
-            return Refusal("too_hot", "{fault}: let it cool, call reset_fault, then arm", fault=self._heat.fault)
+            return Refusal(
+                "too_hot", "{fault}: let it cool, run hexapod reset, then hexapod arm", fault=self._heat.fault
+            )
         waited = self._seated or now - self._lost_since >= SIT_TIMEOUT_S
         policy = self._settings.on_lost
         if not math.isnan(self._lost_since) and (policy is OnLost.OFF or (policy is OnLost.SIT and waited)):
             names = group.describe(self.lost(group, now) or sorted(self._given_up))
-            return Refusal("servos_lost", "{names} lost: check it, call reset_fault, then arm", names=names)
+            return Refusal("servos_lost", "{names} lost: check it, run hexapod reset, then hexapod arm", names=names)
         return None
 
     @property
     def brown_out_text(self) -> str:
         """Message about the loss of power, with the remedy."""
-        return f"{self.brown_out}, as in a brown-out: check battery and wiring, then call arm"
+        return f"{self.brown_out}, as in a brown-out: check battery and wiring, then run hexapod arm"
 
     # --- consequences -------------------------------------------------------------------------------
 
@@ -237,7 +239,7 @@ class ServoHealth:
         found += self.line.diagnoses(now)
         found += self._battery.diagnoses() + self._heat.diagnoses(group)
         for index, why in sorted(self._given_up.items()):
-            text = f"{group.describe([index])} {why} too often and is off: free the joint, call reset_fault"
+            text = f"{group.describe([index])} {why} too often and is off: free the joint, then run hexapod reset"
             found.append(Diagnosis(f"overload {index}", True, text))
         return tuple(found)
 

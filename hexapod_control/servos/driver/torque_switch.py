@@ -92,15 +92,15 @@ class Arming:
         self._due = now + (HOLDING_LEG_PAUSE_S if group.reports_position else MOVING_LEG_PAUSE_S)
 
 
-HOW_TO_ARM = "call estop with false, then reset_fault, then arm"  # after an emergency stop
+HOW_TO_ARM = "run hexapod reset, then hexapod arm"  # after an emergency stop
 ESTOP_LATCHED = Refusal("estop_latched", "the emergency stop is latched: {remedy}", remedy=HOW_TO_ARM)
-ESTOP_PRESSED = Refusal("estop_pressed", "estop is still true: call estop with false first")
+ESTOP_PRESSED = Refusal("estop_pressed", "the emergency stop is still pressed: run hexapod reset")
 STILL_UNKNOWN = Refusal(
     "torque_unknown",
     "the servos do not answer, so whether they have torque is unknown: check power and the line, then arm",
 )
 BUS_LENT = Refusal("bus_lent", "a calibration is running: finish or cancel it, then arm")
-SERVOS_HOLD = Refusal("servos_hold", "the servos hold: let the robot sit down, then call disarm")
+SERVOS_HOLD = Refusal("servos_hold", "the servos hold: let the robot sit down, then run hexapod disarm")
 ARMED_BY_ANOTHER = Refusal("armed_by_another", "armed by another call")
 
 

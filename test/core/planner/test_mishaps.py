@@ -104,7 +104,7 @@ def test_a_robot_that_falls_slows_down_gently_and_then_holds_every_joint_whateve
     assert scene.state is RobotState.FALLEN and scene.mishap.kind is MishapKind.FALLEN
     assert np.diff(speeds)[8:].max() <= 1e-9, "slower and slower"
     assert at_rest(scene.run(1.0, FORWARD))
-    assert "roll 70 deg" in scene.mishap.text and "call recover" in scene.mishap.text
+    assert "roll 70 deg" in scene.mishap.text and "hexapod recover" in scene.mishap.text
     for refused in (scene.planner.stand(), scene.planner.request_pose(BodyPose(z=0.01))):
         assert str(refused) == scene.mishap.text
     scene.planner.halt()
@@ -138,7 +138,7 @@ def test_a_tilted_robot_on_too_few_feet_hangs_unless_it_sits_down(scene, roll, l
     assert (scene.state is RobotState.FALLEN) == hangs
     if hangs:
         assert scene.mishap.kind is MishapKind.FALLEN and scene.mishap.text.startswith("the robot hangs (roll 19 deg")
-        assert scene.mishap.text.endswith("put it on level ground, then call recover")
+        assert scene.mishap.text.endswith("put it on level ground, then run hexapod recover")
 
 
 @pytest.mark.parametrize("state", ["fallen", "carried"])
@@ -210,7 +210,7 @@ def test_a_robot_that_rises_while_tilted_stops_too(scene):
     [(True, ("stand",)), (None, ("stand",)), (True, ("recover",)), (False, ("recover",)), (False, ("sit", "stand"))],
 )
 def test_after_a_fall_a_robot_on_its_feet_or_on_its_belly_stands_up_as_message_and_page_say(fallen, loaded, calls):
-    for said in ("set it on its feet and call stand", "lay it on its belly and call recover"):
+    for said in ("set it on its feet and run hexapod stand", "lay it on its belly and run hexapod recover"):
         assert said in fallen.mishap.text
     fallen.roll, fallen.loaded = 0.0, loaded
     fallen.run(1.0)
@@ -252,7 +252,7 @@ def test_a_robot_on_its_back_is_refused_with_its_attitude(fallen):
     fallen.roll = 175.0 * DEGREE
     fallen.run(0.2)
     assert str(fallen.planner.recover()) == (
-        "the robot lies upside down (roll 175 deg, pitch 0 deg): turn it over, then call recover"
+        "the robot lies upside down (roll 175 deg, pitch 0 deg): turn it over, then run hexapod recover"
     )
     assert fallen.state is RobotState.FALLEN and at_rest(fallen.run(HALT_TIME_S))
 

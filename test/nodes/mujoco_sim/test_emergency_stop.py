@@ -22,7 +22,7 @@ LYING_M = belly_height(phantomx()) + 0.001  # of base_link
 ROSE_M = 0.003  # by which contacts of a body at rest may lift it
 STANDS_UP_M = 0.02  # by which only a robot that stands up lifts its body
 PRESSED, RELEASED = SetBool.Request(data=True), SetBool.Request(data=False)
-TORQUE_OFF = "the torque is off: call arm, after an emergency stop first estop with false and reset_fault, then stand"
+TORQUE_OFF = "the torque is off: run hexapod arm, after an emergency stop hexapod reset first, then hexapod stand"
 
 
 class SimulatedRobot:
@@ -69,7 +69,7 @@ def test_after_an_emergency_stop_every_request_is_refused_and_the_robot_stays_as
     bench.publisher(String, "motion").publish(String(data="bow"))
     bench.publisher(MultiDOFJointState, "foot_command").publish(MultiDOFJointState())
     robot.stream.command = twist  # a zero, after which velocities count again
-    bench.until(lambda: not node.velocity.filter.blocked)
+    bench.until(lambda: not node.velocity.filter.ignored)
     robot.stream.command = lambda: twist(0.08)
     for kind in ("pose", "gait", "motion", "foot", "not standing"):
         bench.until(lambda kind=kind: TORQUE_OFF in node.last_report(kind), 2.0, kind)

@@ -111,7 +111,7 @@ def test_the_emergency_stop_cuts_the_torque_and_latches(rig):
     assert pressed.success and pressed.message.startswith("torque is off and stays off: ")
     rig.node.every_second()
     report = rig.node.sent_reports["torque"]
-    text = "emergency stop: call estop with false, then reset_fault, then arm"
+    text = "emergency stop: run hexapod reset, then hexapod arm"
     assert (report.level, report.text) == (ReportLevel.ERROR, text)
     rig.stand()
     assert rig.height < robot().walk.height - 0.01
@@ -133,7 +133,7 @@ def test_after_disarm_and_arm_the_robot_stays_where_it_lies_until_targets_come(r
     assert rig.call("disarm").success
     rig.node.every_second()
     report = rig.node.sent_reports["torque"]
-    assert (report.level, report.text) == (ReportLevel.WARNING, "torque is off: call arm")
+    assert (report.level, report.text) == (ReportLevel.WARNING, "torque is off: run hexapod arm")
     rig.wait(50)
     lying = rig.joints
     assert rig.height < robot().walk.height - 0.01

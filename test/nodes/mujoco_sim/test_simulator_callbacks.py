@@ -267,11 +267,11 @@ def test_torque_that_is_off_is_reported_every_second(make):
     assert not made.report("torque")
     made.world.armed = False
     made.node.every_second()
-    assert made.report("torque") == (ReportLevel.WARNING, "torque is off: call arm")
+    assert made.report("torque") == (ReportLevel.WARNING, "torque is off: run hexapod arm")
     made.world.torque.latched = True
     made.node.every_second()
     level, text = made.report("torque")
-    assert level is ReportLevel.ERROR and text.startswith("emergency stop: call estop with false")
+    assert level is ReportLevel.ERROR and text.startswith("emergency stop: run hexapod reset")
 
 
 def test_the_status_has_the_rate_since_the_last_one_and_the_state_of_the_world(make):

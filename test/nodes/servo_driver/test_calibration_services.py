@@ -195,7 +195,7 @@ def test_calibration_is_refused_while_armed_and_arming_during_calibration(front_
     world = front.mounted.world
     front.bench.until(world.torques.all, 10.0, "armed")
     answer = front.calibration("start")
-    assert not answer.success and "call disarm" in answer.message
+    assert not answer.success and "hexapod disarm" in answer.message
     assert world.torques.all() and front.prompt == {"state": "idle"}
     assert front.call("disarm").success
     front.begin()

@@ -126,7 +126,7 @@ def test_a_driver_that_shall_not_arm_does_not(make):
 
 def test_servos_without_positions_are_armed_only_if_the_robot_is_said_to_lie(make):
     made = make(measured=False)
-    text = "these servos report no positions: put the robot on its belly, feet beside it, then call arm"
+    text = "these servos report no positions: put the robot on its belly, feet beside it, then run hexapod arm"
     assert made.report("start") == (ReportLevel.WARNING, text) and not made.driver.times("arm")
 
 
@@ -222,7 +222,7 @@ def test_events_are_reported_once_with_the_cause_of_missing_targets(make, monkey
 def test_the_torque_that_is_off_is_reported_every_second_and_an_emergency_stop_as_an_error(make):
     made = make()
     made.node.every_second()
-    assert made.report("torque") == (ReportLevel.WARNING, "torque is off: call arm")
+    assert made.report("torque") == (ReportLevel.WARNING, "torque is off: run hexapod arm")
     made.driver.latched = True
     made.node.every_second()
     assert made.report("torque")[0] is ReportLevel.ERROR

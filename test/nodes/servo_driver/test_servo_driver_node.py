@@ -305,11 +305,11 @@ def test_torque_that_is_off_is_reported_every_second_with_what_switches_it_on(be
     bench.until(lambda: node.driver.snapshot.torque is TorqueState.OFF)
     node.every_second()
     report = node.sent_reports["torque"]
-    assert (report.level, report.text) == (ReportLevel.WARNING, "torque is off: call arm")
+    assert (report.level, report.text) == (ReportLevel.WARNING, "torque is off: run hexapod arm")
     assert bench.call(SetBool, "estop", SetBool.Request(data=True)).success
     node.every_second()
     report = node.sent_reports["torque"]
-    text = "emergency stop: call estop with false, then reset_fault, then arm"
+    text = "emergency stop: run hexapod reset, then hexapod arm"
     assert (report.level, report.text) == (ReportLevel.ERROR, text)
     assert node.status()["emergency stop"] == "latched" and node.status()["power"] == "off"
 

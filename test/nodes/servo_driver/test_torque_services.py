@@ -7,7 +7,7 @@ from hexapod_control.core.refusal import Refusal
 from hexapod_control.nodes.servo_driver.torque_services import ArmedTopic, TorqueServices
 from hexapod_control.ros.guarded_node import ReportLevel
 
-AGAIN = "call estop with false, then reset_fault, then arm"
+AGAIN = "run hexapod reset, then hexapod arm"
 
 
 class Torque:
@@ -38,7 +38,7 @@ def test_every_service_asks_the_hardware_and_succeeds_if_that_has_no_objection()
     node, torque = made()
     assert answer(node, "arm") == (True, "torque is on")
     assert answer(node, "disarm") == (True, "torque is off")
-    assert answer(node, "reset_fault") == (True, "no fault; call arm to switch the torque on")
+    assert answer(node, "reset_fault") == (True, "no fault; hexapod arm switches the torque on")
     assert torque.asked == ["arm", "disarm", "reset_fault"] and not node.reports
 
 
@@ -53,7 +53,7 @@ def test_a_refusal_of_the_hardware_is_answered_and_a_torque_that_stays_off_repor
 
 def test_arming_withdraws_the_report_that_the_torque_is_off():
     node, torque = made()
-    node.report("torque", ReportLevel.WARNING, "torque is off: call arm")
+    node.report("torque", ReportLevel.WARNING, "torque is off: run hexapod arm")
     torque.reason = Refusal("hot", "it is hot")
     answer(node, "arm")
     assert node.report_of("torque")
@@ -78,7 +78,7 @@ def test_the_release_of_an_emergency_stop_names_what_comes_next_if_it_is_latched
     node, torque = made()
     assert answer(node, "estop", SetBool.Request(data=False)) == (True, "was not pressed")
     torque.latched = True
-    assert answer(node, "estop", SetBool.Request(data=False)) == (True, "released; call reset_fault, then arm")
+    assert answer(node, "estop", SetBool.Request(data=False)) == (True, "released; run hexapod reset, then hexapod arm")
     assert torque.asked == ["release_estop"] * 2 and not node.reports
 
 

@@ -84,7 +84,7 @@ def test_the_limits_of_the_battery_are_known_once_the_driver_knows_them():
 
 
 def test_errors_are_listed_as_their_nodes_report_them():
-    text = "emergency stop: call estop with false, then reset_fault, then arm"
+    text = "emergency stop: run hexapod reset, then hexapod arm"
     nodes = {"/servo_driver": NodeStatus(2, text, {}), "/web": NodeStatus(1, "slow", {})}
     assert errors(nodes) == {"servo_driver": text}
     assert summary(nodes)["diagnostics"][0]["text"] == text

@@ -2,7 +2,7 @@
 
 from hexapod_control.nodes.web.diagnostics_summary import MAX_EVENTS, STALE, EventLog, NodeStatus
 
-WARM, FINE = NodeStatus(1, "a servo is warm: call arm", {}), NodeStatus(0, "ok", {})
+WARM, FINE = NodeStatus(1, "a servo is warm: run hexapod arm", {}), NodeStatus(0, "ok", {})
 
 
 def test_a_warning_is_logged_once_and_again_after_it_was_gone():
@@ -13,7 +13,7 @@ def test_a_warning_is_logged_once_and_again_after_it_was_gone():
     ]
     assert found == [0, 1, 0, 0, 1]
     assert [(event["at"], event["text"], event["count"]) for event in log.events] == [
-        (4, "a servo is warm: call arm", 2)
+        (4, "a servo is warm: run hexapod arm", 2)
     ]
 
 

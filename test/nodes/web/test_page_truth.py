@@ -18,7 +18,7 @@ from hexapod_control.web.robot_condition import MAX_NODE_SILENCE_S
 pytestmark = [pytest.mark.browser, pytest.mark.heavy]
 
 LATCHED_VALUES = {"torque": "False", "emergency stop": "latched"}
-ESTOP = (2, "emergency stop: call estop with false, then reset_fault, then arm", LATCHED_VALUES)
+ESTOP = (2, "emergency stop: run hexapod reset, then hexapod arm", LATCHED_VALUES)
 
 
 def test_an_emergency_stop_on_a_bus_is_shown_and_released_although_the_simulator_reports_none(told):

@@ -60,7 +60,10 @@ def test_a_register_that_changes_while_the_robot_walks_stops_it_and_is_named_wit
     assert request(bench) is PlannerRequest.NOTHING
     before = write(bench, name, value)
     bench.until(lambda: request(bench) is PlannerRequest.STOP, FOUND_S, "stop")
-    words = f"{FEMUR}: {name} has changed to {value}, expected ", "the robot stops; let it sit, call disarm, then"
+    words = (
+        f"{FEMUR}: {name} has changed to {value}, expected ",
+        "the robot stops; let it sit, run hexapod disarm, then",
+    )
     bench.until(lambda: reported(bench, *words), REPORT_S, "report")
     assert bench.world.torques.all() and bench.driver.snapshot.torque is TorqueState.ON
     write(bench, name, before)
@@ -93,7 +96,9 @@ def test_a_servo_that_loses_its_torque_again_and_again_is_given_up(simulated):
         bench.during(0.3)
     bench.world.torque(SERVO, False)
     bench.until(
-        lambda: reported(bench, f"{FEMUR} has lost its torque too often and is off: free the joint, call reset_fault"),
+        lambda: reported(
+            bench, f"{FEMUR} has lost its torque too often and is off: free the joint, then run hexapod reset"
+        ),
         3.0,
     )
     bench.during(FOUND_S)

@@ -290,7 +290,7 @@ def test_a_lost_servo_makes_the_robot_sit_with_that_policy(simulated):
     assert bench.driver.armed
     bench.driver.note_seated()
     bench.until(lambda: not bench.world.torques.any(), SLACK, "torque off once it sits")
-    assert "call reset_fault, then arm" in str(bench.driver.arm())
+    assert "run hexapod reset, then hexapod arm" in str(bench.driver.arm())
 
 
 def test_a_lost_servo_switches_the_torque_off_with_that_policy(simulated):

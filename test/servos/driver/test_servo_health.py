@@ -261,7 +261,7 @@ def test_missing_targets_switch_the_torque_off_only_with_that_policy(policy, on)
     assert rig.driver.armed == on
     events = [(event.kind, event.text) for event in rig.driver.events if event.kind == "silence"]
     assert len(events) == (1 if on else 2)
-    assert on or events[1] == ("silence", "no joint_targets for 0.5 s: torque off; call arm")
+    assert on or events[1] == ("silence", "no joint_targets for 0.5 s: torque off; run hexapod arm")
 
 
 def test_a_hot_servo_slows_the_joints_and_at_its_limit_the_robot_sits(rig):
@@ -293,9 +293,9 @@ def test_a_servo_that_was_too_hot_and_has_cooled_down_is_reported_with_both_valu
     rig.driver.note_seated()
     rig.run(0.2)
     assert re.fullmatch(
-        r"\S+ \(id \d+\) reached 71 degC, limit 70: let it cool, call .*, then arm", str(rig.driver.arm())
+        r"\S+ \(id \d+\) reached 71 degC, limit 70: let it cool, run .*, then hexapod arm", str(rig.driver.arm())
     )
-    assert "is at 35 degC now: let it cool, call reset_fault, then arm" in " ".join(rig.texts())
+    assert "is at 35 degC now: let it cool, run hexapod reset, then hexapod arm" in " ".join(rig.texts())
 
 
 def test_a_servo_that_no_longer_reports_overheating_is_reported_with_its_temperature(rig):
@@ -401,7 +401,7 @@ def test_a_robot_that_sits_loses_its_torque_at_once_and_only_if_it_was_asked_to_
     rig.driver.note_seated()
     rig.run(0.1)
     assert not rig.driver.armed
-    assert any("(id 5) lost: check it, call reset_fault, then arm" in text for text in rig.texts())
+    assert any("(id 5) lost: check it, run hexapod reset, then hexapod arm" in text for text in rig.texts())
 
 
 def test_a_lost_servo_gives_the_robot_ten_seconds_to_sit():

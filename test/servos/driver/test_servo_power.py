@@ -140,7 +140,8 @@ def test_an_overloaded_servo_is_reported_and_restarted_in_place_three_times_only
     bench.during(0.5)
     bench.world.latch(4, ServoFault.OVERLOAD)
     bench.until(
-        lambda: reported(bench, f"{FEMUR} was overloaded too often and is off: free the joint, call reset_fault"), 1.5
+        lambda: reported(bench, f"{FEMUR} was overloaded too often and is off: free the joint, then run hexapod reset"),
+        1.5,
     )
     assert not bench.world.torques[4]
     bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.STOP, 0.2)

@@ -32,8 +32,8 @@ def test_an_emergency_stop_sends_torque_off_three_times_and_latches(armed):
     assert time.monotonic() - begin < 0.1  # [s] at once, on a busy machine
     off = bytes.fromhex("FF FF FE 04 03 28 00 D2")
     bench.until(lambda: b"".join(frames).count(off) == 3, 0.1)
-    assert "the emergency stop is latched: call estop with false" in str(bench.driver.arm())
-    assert "still true" in str(bench.driver.reset_fault())
+    assert "the emergency stop is latched: run hexapod reset" in str(bench.driver.arm())
+    assert "still pressed" in str(bench.driver.reset_fault())
     bench.driver.release_estop()
     assert "latched" in str(bench.driver.arm())
     assert bench.driver.reset_fault() is None
@@ -146,7 +146,7 @@ def test_missing_targets_switch_the_torque_off_if_configured(simulated):
     bench.during(1.2)
     bench.publishing.clear()
     bench.until(lambda: not bench.world.torques.any(), FAULT + 0.5 + SLACK)
-    bench.until(lambda: reported(bench, "no joint_targets for 0.5 s: torque off; call arm"), 0.5, "report")
+    bench.until(lambda: reported(bench, "no joint_targets for 0.5 s: torque off; run hexapod arm"), 0.5, "report")
 
 
 def test_a_driver_that_is_started_again_reads_the_pose_and_ramps_from_there(simulated):
@@ -172,6 +172,6 @@ def test_a_defect_in_the_driver_ends_neither_the_thread_nor_the_robot(armed, mon
     bench.until(lambda: reported(bench, "the driver failed with ZeroDivisionError"), 0.5, "report")
     monkeypatch.setattr(FFBus, "write_goals", write)
     bench.until(lambda: bench.driver.snapshot.torque is TorqueState.OFF, 2.0)
-    bench.until(lambda: reported(bench, "is back, its servos are left as they are: call arm"), 0.5, "return")
+    bench.until(lambda: reported(bench, "is back, its servos are left as they are: run hexapod arm"), 0.5, "return")
     assert bench.world.torques.all()  # the robot stands on its last goals
     assert bench.driver.arm() is None

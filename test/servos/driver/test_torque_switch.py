@@ -31,7 +31,7 @@ def test_the_latch_is_cleared_by_release_and_reset_in_this_order_only():
     assert estop.reset() is None
     estop.press()
     assert estop.latched
-    assert "still true" in str(estop.reset())
+    assert "still pressed" in str(estop.reset())
     assert estop.latched
     estop.release()
     assert estop.latched
@@ -182,7 +182,9 @@ def test_a_port_that_is_back_is_reported_by_its_name(rig):
     rig.bus.gone = True
     rig.run(0.1)
     back = [event for event in rig.driver.events if "is back" in event.text]
-    assert [(event.kind, event.text) for event in back] == [("port", "/dev/none is back, torque is off: call arm")]
+    assert [(event.kind, event.text) for event in back] == [
+        ("port", "/dev/none is back, torque is off: run hexapod arm")
+    ]
     assert "relax" in [what for what, _ in rig.bus.sent]
 
 

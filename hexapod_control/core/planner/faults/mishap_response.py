@@ -226,7 +226,8 @@ def folding(context: PlannerContext) -> list[JointMove]:
 
 NO_ATTITUDE = Refusal(
     "no_attitude",
-    "the attitude is unknown, as imu/data brings no orientation: lay the robot on its belly, then call sit and stand",
+    "the attitude is unknown, as imu/data brings no orientation: lay the robot on its belly, then run hexapod sit and "
+    "hexapod stand",
 )
 SET_DOWN_AFTER_S = 5.0  # after a leg was stuck, a foot that it holds in the air
 NOT_FALLEN = Refusal("not_fallen", "the robot has not fallen: nothing to recover from")
@@ -263,7 +264,7 @@ def recover(state: PlannerState, context: PlannerContext) -> StateReply:
         case Frozen(mishap) if _can_fold(mishap, tilt):
             return StateReply(Folding(folding(context), mishap))
         case Frozen() if tilt is not None:
-            text = "the robot lies upside down ({attitude}): turn it over, then call recover"
+            text = "the robot lies upside down ({attitude}): turn it over, then run hexapod recover"
             return StateReply(state, Refusal("upside_down", text, attitude=context.watch.attitude))
         case Frozen():
             return StateReply(state, NO_ATTITUDE)
