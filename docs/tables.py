@@ -137,13 +137,10 @@ SERVICES: Mapping[str, str] = {
     "mujoco_sim/reset_world": "the robot is put at the origin, level, with its joint angles",
 }
 SECTIONS: Mapping[str, str] = {  # of a robot file, in the words above its keys
-    "name": "What the robot is called.",
     "body": "The trunk, a box: collisions, inertia and the picture are made from it.",
-    "foot": "The ball at the end of every tibia.",
-    "imu": "Where the IMU is.",
     "walk": "Default settings of the walk. The gaits: [How it walks](how-it-walks.md#3-a-gait-is-a-row-of-a-table).",
     "leg": "What all legs have in common. A servo of [the table](your-servos.md) needs only `model` and `voltage`;\n"
-    "without `joints` its legs turn as far as the servo. Of data sheets: rad/s = rpm / 9.549, N m = kgf cm / 10.2.",
+    "without `joints` its legs turn as far as the servo.",
     "legs": "One entry per leg, at least four. Rows of arrays and messages follow their order. All keys of `leg` may\n"
     "be repeated here.",
     "gaits": "Optional: gaits in addition to those derived from the hip positions ([Your own gait](your-own-gait.md)).",
@@ -293,7 +290,7 @@ def services() -> str:
 def _default(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return "what the robot can do" if value != value else str(value)  # NaN
+    return ".nan" if value != value else str(value)
 
 
 def _parameter(row: parameters.Parameter) -> tuple[str, ...]:
@@ -318,11 +315,9 @@ def node_parameters() -> str:
     shared = [(*row, ", ".join(nodes)) for row, nodes in owners.items() if len(nodes) > 1]
     parts = [f"### Of several nodes\n\n{table((*head, 'nodes'), shared)}"]
     for node in modules():
-        own: dict[tuple[str, ...], list[str]] = {}
-        for name, *row in (row for row, nodes in owners.items() if nodes == [node]):
-            own.setdefault(tuple(row), []).append(name)
+        own = [row for row, nodes in owners.items() if nodes == [node]]
         if own:
-            parts.append(f"### {node}\n\n{table(head, ((', '.join(names), *row) for row, names in own.items()))}")
+            parts.append(f"### {node}\n\n{table(head, _named_together(own))}")
     return "\n\n".join(parts)
 
 
@@ -363,8 +358,16 @@ def robot_file() -> str:
     parts = []
     for section, lines in groupby(robot_file_lines(), lambda line: line.key.partition(".")[0]):
         rows = ((f"`{line.key}`", _value(line), line.default, line.meaning) for line in lines)
-        parts.append(f"## {section}\n\n{SECTIONS[section]}\n\n{table(head, rows)}")
+        parts += [f"## {section}", *filter(None, [SECTIONS.get(section)]), table(head, _named_together(rows))]
     return "\n\n".join(parts)
+
+
+def _named_together(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """One row for those that differ only in the first cell, a name."""
+    names: dict[tuple[str, ...], list[str]] = {}
+    for name, *row in rows:
+        names.setdefault(tuple(row), []).append(name)
+    yield from ((", ".join(found), *row) for row, found in names.items())
 
 
 def _value(line: schema.SchemaLine) -> str:

@@ -248,7 +248,7 @@ def test_the_messages_quoted_in_troubleshooting_are_messages_of_the_code():
     [
         ("faults.md", "the port is reopened after {:g} s, then up to every {:g} s", (MIN_BACK_OFF_S, MAX_BACK_OFF_S)),
         ("faults.md", "`servos/driver/boards.py` | `lost_after` (at least {:g} s)", (MIN_SILENCE_S,)),
-        ("faults.md", "all replies of a board late but valid, by up to {:g} s", (LATE_WINDOW_S,)),
+        ("faults.md", "all replies late but valid, those of a board by up to {:g} s", (LATE_WINDOW_S,)),
         ("faults.md", "`servos/driver/servo_health.py` | {:g} s | holds without goals", (ALL_SILENT_S,)),
         ("faults.md", "a servo does not answer for {:g} s, with `on_lost: leg`", (LEG_LOST_S,)),
         ("faults.md", "reads the pose and ramps from there over {:g} s", (ARMING_RAMP_S,)),

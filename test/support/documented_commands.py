@@ -211,7 +211,7 @@ CHECKS: dict[str, Callable[[list[str]], None]] = {  # by regular expressions, th
     "ros2 .* /?joint_(trajectory_controller|state_broadcaster)": find_controllers,
     "ros2 (topic|service|param) ": find_names,
     "source /opt/ros/": find_distribution,
-    "sudo apt install (?!docker)": find_system_packages,
+    "sudo apt install ": find_system_packages,
     "docker compose ": find_service,
     "docker build ": find_image,
     "python ": find_module,

@@ -56,7 +56,7 @@ COMMON: tuple[KeyRow, ...] = (  # under `leg`, or under the name of a leg to ove
     *(
         NumberRow(
             f"joints.{joint}.{side}_deg",
-            Quantity("deg", -MAX_ANGLE_DEG, MAX_ANGLE_DEG, f"{side} end of the {joint}'s range", _TABLE),
+            Quantity("deg", -MAX_ANGLE_DEG, MAX_ANGLE_DEG, f"{side} end of the joint's range", _TABLE),
         )
         for joint in JOINTS
         for side in ("lower", "upper")

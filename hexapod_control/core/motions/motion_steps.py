@@ -121,7 +121,7 @@ class PoseStep(MotionStep):
     roll: float = degrees(0.0, -60.0, 60.0, "+ left side up")
     pitch: float = degrees(0.0, -60.0, 60.0, "+ nose down")
     yaw: float = degrees(0.0, -60.0, 60.0, "+ to the left")
-    duration: float = time(0.0, "of the move; 0: chosen for a moderate speed")
+    duration: float = time(0.0, "0: at a moderate speed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class HeightStep(MotionStep):
     """Moves the body to a height relative to the neutral stance; the rest of the pose stays."""
 
     z: float = number(0.0, "m", -0.3, 0.3, "up")
-    duration: float = time(0.0, "of the move; 0: chosen for a moderate speed")
+    duration: float = time(0.0, "0: at a moderate speed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ class FeetStep(MotionStep):
             columns=("forward", "to the left", "up")
         ),
     )
-    duration: float = time(0.0, "of the move; 0: chosen for a moderate speed")
+    duration: float = time(0.0, "0: at a moderate speed")
 
     def scaled(self, factor: float) -> FeetStep:
         """The step for a robot `factor` times as large."""
@@ -216,7 +216,7 @@ class JointsStep(MotionStep):
         default_factory=dict,
         metadata=Quantity("deg", -180.0, 180.0, "joint angles of the named legs").metadata(columns=JOINTS),
     )
-    duration: float = time(0.0, "of the move; 0: chosen for a moderate speed")
+    duration: float = time(0.0, "0: at a moderate speed")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,13 @@ One tick, in the order of `advance`:
 Twists and contact points are in base_footprint.
 
 How a walk ends, from the softest to the hardest word:
+
 - release: guided feet return to their footholds; settle: and then the body moves to a pose;
 - halt (the operator's `stop`): the body comes to rest, feet in the air go straight down, and then the feet are held;
 - hold: something stays where it is. `hold_feet`: the feet do not step until the next command; `SpeedControl.hold`: the
   executed twist is zero at once, while the tick limiter holds all joints;
 - retreat: feet and clock stand, while the body returns to its neutral pose to bring feet into reach.
+
 A motion file has another end: `MotionPlayer.finish_cycle`.
 """
 

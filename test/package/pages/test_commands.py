@@ -24,7 +24,6 @@ from hexapod_control.config.robots.urdf import urdf
 MIN_SHARE = 0.9  # of the commands in code blocks
 NOT_CHECKED = {  # beginnings of commands
     "sudo apt update": "a program of Ubuntu, without a name of this package",
-    "sudo apt install docker.io": "a package of Ubuntu",
     "sudo rosdep": "a program of ROS, without a name of this package",
     "rosdep update": "a program of ROS, without a name of this package",
     "source install/setup.bash": "a file that colcon makes",
