@@ -41,8 +41,12 @@ def save_section(path: Path, name: str, data: Mapping[str, Any]) -> Path:
     """
     if name not in OPTIONAL_SECTIONS:
         raise ValueError(f"{name} is not a section that can be written; those are {', '.join(OPTIONAL_SECTIONS)}")
+    return save_text(path, with_section(read_text(path, newline=""), name, data), name)
+
+
+def save_text(path: Path, new: str, key: str) -> Path:
+    """Replaces a robot file as `save_section` does; `key` is where a refusal is reported."""
     path = path.expanduser().resolve()  # resolves links
-    new = with_section(read_text(path, newline=""), name, data)
     with tempfile.NamedTemporaryFile(
         "w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8", newline=""
     ) as file:
@@ -56,7 +60,7 @@ def save_section(path: Path, name: str, data: Mapping[str, Any]) -> Path:
             os.replace(file.name, path)
         except RobotFileError as error:
             os.unlink(file.name)
-            raise RobotFileError(path, None, name, f"was not written: {error}") from None
+            raise RobotFileError(path, None, key, f"was not written: {error}") from None
         except BaseException:
             os.unlink(file.name)
             raise
@@ -69,6 +73,25 @@ def _backup(path: Path) -> Path:
     copy = next(c for c in (path.with_name(f"{stem}{n}.bak") for n in ("", *range(2, 1000))) if not c.exists())
     shutil.copy2(path, copy)
     return copy
+
+
+def with_values(text: str, changes: Mapping[tuple[str, ...], Any]) -> str:
+    """The text of a YAML file with values replaced or added, by the keys that lead to them."""
+    document = _plain(parser().load(text))
+    for keys, value in changes.items():
+        section = document
+        for key in keys[:-1]:
+            section = section.setdefault(key, {})
+        section[keys[-1]] = value
+    for name in dict.fromkeys(keys[0] for keys in changes):
+        text = with_section(text, name, document[name])
+    return text
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 def with_section(text: str, name: str, data: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import hexapod_control
 
 PACKAGE = Path(hexapod_control.__file__).parent
-KINDS = ("Sentence", "Refusal")
+KINDS = ("Sentence", "refuse")
 
 
 @cache

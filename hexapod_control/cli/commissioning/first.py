@@ -26,7 +26,11 @@ from hexapod_control.servos.commissioning.commissioning_progress_file import Com
 from hexapod_control.servos.commissioning.commissioning_session import CommissioningSession
 from hexapod_control.servos.commissioning.stage_actions import StageActions
 from hexapod_control.servos.commissioning.stages import BY_KEY, StageMachine, report
+from hexapod_control.servos.i2c.i2c_bus import open_i2c
+from hexapod_control.servos.i2c.i2c_port import listed
 from hexapod_control.servos.line_search import LineFinding, sweep
+from hexapod_control.servos.protocols.pca9685 import BAUD, boards_on
+from hexapod_control.servos.settings.io_section import I2C_SERVOS
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 HINT = "Ctrl-C ends it, with the torque off; answers are saved after each question."
@@ -133,12 +137,28 @@ class RobotHardware:
         """Ports of this computer, stable names first."""
         return bus_access.ports()
 
-    def findings(self, port: str) -> Sequence[LineFinding]:
-        """The servos that answer at a port. Raises BusError if the port cannot be opened or vanishes."""
+    def boards(self, port: str) -> Sequence[int]:
+        """The addresses of the PCA9685 boards on an I2C bus. Raises PortGoneError or BusError."""
+        opened = open_i2c(port)
         try:
-            return list(sweep(lambda baud: SerialPort(port, baud), USUAL_IDS))
+            return boards_on(opened)
+        finally:
+            opened.close()
+
+    def findings(self, port: str) -> Sequence[LineFinding]:
+        """The servos and boards that answer at a port. Raises BusError if it cannot be opened or vanishes."""
+        try:
+            found = [] if "i2c" in port else list(sweep(lambda baud: SerialPort(port, baud), USUAL_IDS))
+            return found or self._boards_found(port)
         except PortGoneError as error:
             raise BusError(str(error)) from None
+
+    def _boards_found(self, port: str) -> Sequence[LineFinding]:
+        """The PCA9685 boards, if the port is an I2C bus."""
+        with contextlib.suppress(PortGoneError):
+            if addresses := self.boards(port):
+                return [LineFinding(BAUD, I2C_SERVOS, board=f"PCA9685 boards at {listed(addresses)}")]
+        return []
 
     def drive(self, settings: ServoSettings, motion: str) -> Sentence:
         """Starts the nodes and carries out a motion. Returns its line of the report. Only this imports ROS."""

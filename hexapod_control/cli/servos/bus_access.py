@@ -23,6 +23,7 @@ from hexapod_control.bringup.process_supervisor import StopSignal
 from hexapod_control.cli.bounded_options import CommandFailedError, HasArguments, InputError, add_number, number
 from hexapod_control.config.errors import END_SIGNALS, signal_exit_code
 from hexapod_control.config.robots.robot_file import RobotFile, plausibility_warning
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.posture.stand_up import lying_joints
 from hexapod_control.servos.bus.bus_interface import TRIES, Bus, BusError, PortGoneError
 from hexapod_control.servos.bus.id_addressing import duplicate_ids
@@ -34,7 +35,7 @@ from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.joint_section import SERVO_ID
 from hexapod_control.servos.settings.servo_section import BAUD, LOOPBACK, PACE, WIRED, ServoSettings, servo_settings
 
-PORTS = ("ttyUSB*", "ttyACM*", "i2c-[0-9]")  # in /dev
+PORTS = ("ttyUSB*", "ttyACM*")  # in /dev
 FACTORY_ID = 1  # of a new servo
 SCANNED_AT_ONCE = 32  # ids between two lines of progress
 MAX_DUPLICATE_CHECKS = 2  # ids of the robot that are checked for duplicates, if nothing responds
@@ -92,9 +93,10 @@ def bus_settings(args: argparse.Namespace, file: RobotFile) -> ServoSettings:
 
 
 def ports() -> list[str]:
-    """Serial ports and I2C buses of this computer; those with stable names, if there are any."""
+    """Serial ports and I2C buses of this computer; serial ones by stable names, if there are any."""
     named = sorted(map(str, BY_ID.iterdir())) if BY_ID.exists() else []
-    return named or sorted(str(port) for pattern in PORTS for port in Path("/dev").glob(pattern))
+    found = named or sorted(str(port) for pattern in PORTS for port in Path("/dev").glob(pattern))
+    return [*found, *sorted(map(str, Path("/dev").glob("i2c-[0-9]")))]
 
 
 @contextlib.contextmanager
@@ -177,7 +179,10 @@ def servo_jogger(bus: Bus, settings: ServoSettings, file: RobotFile, pace: float
     """
     lying = np.ravel(np.array(lying_joints(file.robot))).tolist()
     return ServoJogger(
-        bus, {joint.id: joint.raw(angle) for joint, angle in zip(settings.joints, lying, strict=True)}, pace
+        bus,
+        {joint.id: joint.raw(angle) for joint, angle in zip(settings.joints, lying, strict=True)},
+        pace,
+        place=Sentence("to_the_belly"),
     )
 
 

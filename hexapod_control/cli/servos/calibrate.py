@@ -17,7 +17,7 @@ from hexapod_control.servos.bus.id_addressing import duplicate_ids
 from hexapod_control.servos.calibration.dialog import Abandoned
 from hexapod_control.servos.calibration.guide import STEPS
 from hexapod_control.servos.calibration.progress_file import ProgressFile
-from hexapod_control.servos.calibration.session import CalibrationSession, check_ranges, parse_steps
+from hexapod_control.servos.calibration.session import CalibrationSession, parse_steps
 from hexapod_control.servos.line_search import shared_text
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import ServoSettings
@@ -42,10 +42,6 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--steps: {error}") from None
     file = load(path)
     settings = bus_access.bus_settings(args, file)
-    try:
-        check_ranges(settings)
-    except ValueError as error:
-        raise InputError(f"--robot: {error}") from None
     progress = ProgressFile(path, settings)
     try:
         with interruptions(), bus_access.open_bus(settings, force_model=args.force_model) as bus:

@@ -105,6 +105,11 @@ def version_for(model: str, voltage: float) -> CatalogServo | None:
     return next((servo for servo in versions(model) if servo.permits(voltage)), None)
 
 
+def usual_voltage(model: str) -> float:
+    """The highest supply [V] in the data sheet of a known model."""
+    return versions(model)[-1].figures[-1].voltage
+
+
 def permitted(model: str) -> str:
     """The permitted supplies of a model, as text."""
     return " or ".join("{:g} to {:g} V".format(*servo.voltage) for servo in versions(model))

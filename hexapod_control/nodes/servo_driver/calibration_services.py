@@ -32,7 +32,7 @@ from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration.dialog import BACK, YES, Abandoned, Choice, Prompt, Typed
 from hexapod_control.servos.calibration.guide import STEPS
 from hexapod_control.servos.calibration.remote_dialog import DialogState, RemoteDialog
-from hexapod_control.servos.calibration.session import SAVE, CalibrationSession, check_ranges, parse_steps
+from hexapod_control.servos.calibration.session import SAVE, CalibrationSession, parse_steps
 from hexapod_control.servos.driver.bus_lease import BusLease
 from hexapod_control.servos.driver.driver import Driver
 from hexapod_control.servos.settings.save_servo_section import NAME as SERVOS
@@ -56,7 +56,6 @@ class CalibrationRun:
         servos = servo_settings(file, settings.protocol, settings.port)
         if servos.protocol == LOOPBACK:
             raise ValueError("the robot has no servo bus: set protocol and port")
-        check_ranges(servos)
         self.dialog = RemoteDialog()
         self._lease: BusLease = driver.lend()
         try:

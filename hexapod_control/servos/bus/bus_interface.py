@@ -176,6 +176,10 @@ class Bus(ABC):
     def close(self) -> None:
         """Closes the port; torque stays as it is."""
 
+    def place(self, servo: int) -> tuple[str, int]:
+        """Board and channel of a servo, as printed on them; the board is empty where it is the only one."""
+        return "", servo
+
     # --- what not every bus can do ------------------------------------------------------------------
 
     def supply(self) -> tuple[float | None, float | None]:

@@ -9,10 +9,11 @@ from typing import TypeVar
 from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.names import leg_and_joint
 from hexapod_control.core.robot import Robot
+from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration import dialog as words
 from hexapod_control.servos.calibration import joint_moves
 from hexapod_control.servos.calibration.dialog import DONE, THERE, Back, Choice, Dialog, Prompt, Typed
-from hexapod_control.servos.calibration.servo_jogger import ServoJogger, reach
+from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 Item = TypeVar("Item")
@@ -20,18 +21,35 @@ REST_POSE = (0.0, 0.0, math.radians(-90.0))  # coxa straight out, femur level, t
 LIMIT_CLEARANCE = math.radians(5.0)  # [rad] between captured angles and the joint limits
 
 
+def resting(joints: Sequence[JointCalibration]) -> list[float]:
+    """Angles [rad] of joints, in row order, in the rest pose: as near to REST_POSE as their limits allow."""
+    return [
+        min(max(REST_POSE[row % 3], joint.lower + LIMIT_CLEARANCE), joint.upper - LIMIT_CLEARANCE)
+        for row, joint in enumerate(joints)
+    ]
+
+
 class CalibrationState:
     """State of one calibration, shared by its steps.
 
-    `joints` are the results so far in row order, `rest` the joint angles [rad] of the rest pose.
+    `joints` are the results so far in row order.
     """
 
-    def __init__(self, robot: Robot, joints: Sequence[JointCalibration], jogger: ServoJogger, dialog: Dialog) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        joints: Sequence[JointCalibration],
+        jogger: ServoJogger,
+        dialog: Dialog,
+        accept: Callable[[Sequence[JointCalibration]], object] = lambda joints: None,
+    ) -> None:
+        """`accept` raises RobotFileError for calibrations, in row order, that the robot file cannot have."""
         self.robot = robot
         self.joints = list(joints)
+        self.before = tuple(joints)  # at the start
+        self.accept = accept
         self.jogger = jogger
         self.scale = jogger.bus.scale
-        self.rest = [self._resting(row) for row in range(len(self.joints))]
         self.say = dialog.say
         self.help: Sentence | None = None  # of the present step
         self.first = 0  # index of the first unfinished item of the next list
@@ -40,9 +58,10 @@ class CalibrationState:
         self._answered = 0  # questions
         self._nested = False  # whether `each` is running
 
-    def _resting(self, row: int) -> float:
-        joint = self.joints[row]
-        return min(max(REST_POSE[row % 3], joint.lower + LIMIT_CLEARANCE), joint.upper - LIMIT_CLEARANCE)
+    @property
+    def rest(self) -> list[float]:
+        """Joint angles [rad] of the rest pose."""
+        return resting(self.joints)
 
     # --- questions ----------------------------------------------------------------------------------
 
@@ -74,6 +93,12 @@ class CalibrationState:
             answered = self._answered
             try:
                 act(items[len(before) - 1])
+            except BusError as error:
+                self.joints = before.pop()
+                if not outer:
+                    raise
+                self.say(words.aside(error))
+                self._dialog.ask_again(Prompt(Sentence("connected_again"), (DONE,)))
             except Back:
                 self.joints = before.pop()
                 if self._answered == answered:
@@ -106,6 +131,7 @@ class CalibrationState:
 
         `ends` are the raw positions between which it may go; None for the range of the servo.
         """
+        self.energise()  # a servo without position feedback is where its pulse is, and nowhere else
         servo = self.joints[row].id
         unit = self.scale.unit
         while True:
@@ -134,21 +160,23 @@ class CalibrationState:
             if not self.agrees(question, False, self.joint(row)):
                 self.say(words.aside(Sentence("nothing_moved")))
                 return
-        self.energise()
         self.jogger.go({joint.id: goal})
 
     def energise(self) -> None:
         """Switches the torque of servos that report no positions on, with the operator's consent: all of them move."""
         if self.jogger.reports_position or self.jogger.holds:
             return
-        place = "to_the_middle" if self.jogger.assumes_middle else "to_the_belly"
-        self.say(Sentence("all_will_move", place=Sentence(place)))
+        self.say(Sentence("all_will_move", place=self.jogger.place))
         self.wait(Sentence("hands_off"))
         self.jogger.hold(self.jogger.bus.ids)
 
     def label(self, row: int) -> Sentence:
         """Name of the joint of a row, for messages."""
         return words.name(self.joints[row].short_name)
+
+    def servo(self, servo: int) -> Sentence:
+        """Name of a servo, for messages."""
+        return words.servo_name(self.jogger.bus, servo)
 
     def leg(self, leg: int) -> Sentence:
         """Name of a leg, for messages."""
@@ -157,21 +185,3 @@ class CalibrationState:
     def joint(self, row: int) -> tuple[str, str]:
         """Leg and joint of a row, for prompts."""
         return leg_and_joint(self.joints[row].joint)
-
-    def warn_of_reach(self, row: int) -> None:
-        """Warns if a servo cannot turn its joint to the limits in the robot file."""
-        joint = self.joints[row]
-        least, most = map(math.degrees, reach(joint))
-        lower, upper = math.degrees(joint.lower), math.degrees(joint.upper)
-        if least > lower + 0.05 or most < upper - 0.05:
-            self.say(
-                Sentence(
-                    "narrow_reach",
-                    joint=self.label(row),
-                    least=least,
-                    most=most,
-                    lower=lower,
-                    upper=upper,
-                    key="legs.{}.joints.{}".format(*self.joint(row)),
-                )
-            )

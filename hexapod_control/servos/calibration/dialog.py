@@ -12,6 +12,7 @@ from typing import Any
 
 from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.names import quoted
+from hexapod_control.servos.bus.bus_interface import Bus
 
 JOG_UNITS = (10, 50)  # [us or ticks] for + and -, for ++ and --
 JOG_NUMBER = re.compile(r"([+-]?)\s*([0-9]{1,9})")  # ASCII: int() also takes 1_000 and digits of other scripts
@@ -22,6 +23,13 @@ NAMED_ANGLES = {  # by column and degrees
     (1, 0): Sentence("level"),
     (2, -90): Sentence("straight_down"),
 }
+
+
+DIRECTIONS = (  # by column: towards larger and smaller angles
+    ("counter_clockwise", "clockwise"),
+    ("foot_up", "foot_down"),
+    ("foot_up_and_out", "foot_down_and_in"),
+)
 
 
 class Abandoned(Exception):  # noqa: N818 - no error: a request of the operator
@@ -178,6 +186,16 @@ class Dialog(ABC):
 def name(word: str) -> Sentence:
     """The name of a leg or joint in a sentence; translators know the usual ones."""
     return Sentence(word)
+
+
+def servo_name(bus: Bus, servo: int) -> Sentence:
+    """What a servo is called, by what is printed on it or on its board."""
+    if bus.features.servo_ids:
+        return Sentence("servo_of_id", id=servo)
+    board, channel = bus.place(servo)
+    if not board:
+        return Sentence("servo_of_channel", channel=channel)
+    return Sentence("servo_of_board", board=board, channel=channel)
 
 
 def jog(answer: str, position: float = 0.0) -> float | None:

@@ -15,6 +15,7 @@ from hexapod_control.servos.calibration.dialog import Back, Dialog
 from hexapod_control.servos.calibration.progress_file import CalibrationProgress
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.calibration.steps.check_joints import check
+from hexapod_control.servos.calibration.steps.horn_fit import fit_ranges
 from hexapod_control.servos.calibration.steps.identify_joints import wiggle
 from hexapod_control.servos.calibration.steps.level_feet import Residuals, verify
 from hexapod_control.servos.calibration.steps.rest_pose import rest
@@ -28,13 +29,21 @@ STEPS = ("wiggle", "check", "rest", "marks", "limits", "verify")
 class CalibrationGuide:
     """Runs the steps of one calibration. `joints` are the results so far, in row order."""
 
-    def __init__(self, robot: Robot, joints: Sequence[JointCalibration], jogger: ServoJogger, dialog: Dialog) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        joints: Sequence[JointCalibration],
+        jogger: ServoJogger,
+        dialog: Dialog,
+        accept: Callable[[Sequence[JointCalibration]], object] = lambda joints: None,
+    ) -> None:
+        """`accept` raises RobotFileError for calibrations, in row order, that the robot file cannot have."""
         self.step = ""  # name of the present step
         self.residuals: Residuals = {}  # of the feet, once measured
         self.jogger = jogger
         self.on_progress: Callable[[CalibrationProgress], None] = lambda progress: None  # after every item
         self._resumed: CalibrationProgress | None = None
-        self._state = CalibrationState(robot, joints, jogger, dialog)
+        self._state = CalibrationState(robot, joints, jogger, dialog, accept)
 
     @property
     def joints(self) -> tuple[JointCalibration, ...]:
@@ -59,6 +68,7 @@ class CalibrationGuide:
             "verify": lambda: verify(state, self._store_residuals),
         }
         resumed = self._resumed
+        fit_ranges(state)
         for step in STEPS[STEPS.index(resumed.step) if resumed else 0 :]:
             if step in steps and step in acts:
                 state.first = resumed.done if resumed and step == resumed.step else 0

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from hexapod_control.config.sentence import Sentence, refuse
 from hexapod_control.core.refusal import Refusal
 from hexapod_control.servos.bus.bus_interface import OFF_FAULTS, Bus, ServoFault, ServoQuantity, ServoReading
-from hexapod_control.servos.calibration.dialog import name
+from hexapod_control.servos.calibration.dialog import name, servo_name
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 TRIES = 4  # of a reading
@@ -26,7 +26,7 @@ def move_failure(
     """
     if not bus.can_read & ServoQuantity.POSITION:
         return None
-    servo = Sentence("joint_and_id", joint=name(joint.short_name), id=joint.id)
+    servo = Sentence("joint_and_servo", joint=name(joint.short_name), servo=servo_name(bus, joint.id))
     reading = _reading(bus, joint.id)
     if reading is None or reading.position is None:
         return refuse("servo_silent_after_move", servo=servo)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 from hexapod_control.config.file_replacement import replace_file
@@ -31,10 +30,11 @@ class ProgressFile:
     def __init__(self, robot_file: Path, settings: ServoSettings) -> None:
         self.path = robot_file.with_name(robot_file.name + SUFFIX)
         self._settings = settings
+        self._limits = [[joint.joint, joint.lower, joint.upper] for joint in settings.joints]  # [rad] of the robot file
 
     def write(self, progress: CalibrationProgress) -> None:
         """Replaces the file."""
-        document = {"protocol": self._settings.protocol, **dataclasses.asdict(progress)}
+        document = {"protocol": self._settings.protocol, "limits": self._limits, **dataclasses.asdict(progress)}
         with contextlib.suppress(OSError):
             replace_file(self.path, json.dumps(document, indent=1))
 
@@ -42,19 +42,14 @@ class ProgressFile:
         """The progress, None if there is none for this protocol and these joints."""
         try:
             document = json.loads(self.path.read_text())
-            if document.pop("protocol") != self._settings.protocol:
+            if (document.pop("protocol"), document.pop("limits")) != (self._settings.protocol, self._limits):
                 return None
             joints = tuple(JointCalibration(**row) for row in document.pop("joints"))
             progress = CalibrationProgress(tuple(document["steps"]), document["step"], int(document["done"]), joints)
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None
-        return progress if _ranges(joints) == _ranges(self._settings.joints) else None
+        return progress if [joint.joint for joint in joints] == [name for name, _, _ in self._limits] else None
 
     def delete(self) -> None:
         """Deletes the file, if there is one."""
         self.path.unlink(missing_ok=True)
-
-
-def _ranges(joints: Sequence[JointCalibration]) -> list[tuple[str, float, float]]:
-    """Names and limits [rad] of joints."""
-    return [(joint.joint, joint.lower, joint.upper) for joint in joints]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, ServoQuantity
 from hexapod_control.servos.settings.joint_calibration import SERVOS_PER_LEG, JointCalibration
 
+MIDDLE = Sentence("to_the_middle")
 JOG_SPEED = 0.6  # [rad/s]
 GOAL_PERIOD_S = 0.02
 READ_TRIES = 4
@@ -26,12 +28,14 @@ class ServoJogger:
         assumed: Mapping[int, float],
         pace: float = 1.0,
         sleep: Callable[[float], None] = time.sleep,
+        place: Sentence = MIDDLE,
     ) -> None:
-        """`assumed` has the raw positions by servo id; `pace` is a factor on the speed."""
+        """`assumed` has the raw positions by servo id, `place` describes them; `pace` is a factor on the speed."""
         self.bus = bus
         self._assumed = assumed
         self._pace = pace
         self._sleep = sleep
+        self.place = place
         self.reports_position = ServoQuantity.POSITION in bus.can_read
         self._goals: dict[int, float] = {}  # last goals of servos with torque
 
@@ -39,11 +43,6 @@ class ServoJogger:
     def holds(self) -> bool:
         """Whether servos have torque."""
         return bool(self._goals)
-
-    @property
-    def assumes_middle(self) -> bool:
-        """Whether all servos without position feedback are assumed in the middle of their range."""
-        return set(self._assumed.values()) == {float(self.bus.scale.center)}
 
     def positions(self, ids: Sequence[int]) -> dict[int, float]:
         """Positions by servo id; the last goals where servos report none. Raises BusError that names silent servos."""

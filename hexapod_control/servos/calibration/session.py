@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.robot_file import RobotFile, load
@@ -15,11 +13,12 @@ from hexapod_control.servos.bus.bus_interface import Bus, BusError
 from hexapod_control.servos.calibration.dialog import Abandoned, Choice, Dialog, Prompt, agreed, yes_or_no
 from hexapod_control.servos.calibration.guide import STEPS, CalibrationGuide
 from hexapod_control.servos.calibration.progress_file import ProgressFile
-from hexapod_control.servos.calibration.servo_jogger import ServoJogger
+from hexapod_control.servos.calibration.servo_jogger import MIDDLE, ServoJogger
 from hexapod_control.servos.calibration.steps.level_feet import Residuals
 from hexapod_control.servos.preflight import inspect, with_offsets
 from hexapod_control.servos.protocol_registry import PROTOCOLS, scale
-from hexapod_control.servos.settings.save_servo_section import save
+from hexapod_control.servos.settings.joint_calibration import JointCalibration
+from hexapod_control.servos.settings.save_servo_section import accepted, save
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 SAVE = "save"  # the last step, after those of the guide
@@ -33,20 +32,6 @@ def parse_steps(text: str) -> list[str]:
         if step not in STEPS:
             raise ValueError(f"must be of {', '.join(STEPS)}, is {step!r}")
     return steps
-
-
-def check_ranges(settings: ServoSettings) -> None:
-    """Raises ValueError for a joint whose range is larger than that of its servo in any mounting position."""
-    units = scale(settings.protocol, settings.options)
-    most = (units.high - units.low) / units.per_rad
-    for joint in settings.joints:
-        if joint.upper - joint.lower > most + 1e-6:
-            name = joint.short_name
-            asked = math.degrees(joint.upper - joint.lower)
-            raise ValueError(
-                f"{name} turns by {asked:.0f} deg in the robot file, but this servo only by "
-                f"{math.degrees(most):.0f}: narrow the limits in leg.joints"
-            )
 
 
 class CalibrationSession:
@@ -70,13 +55,17 @@ class CalibrationSession:
         """
         _check_configuration(bus, settings, models)
         self.settings = _fresh(settings, file)  # with the new calibrations, at the end
+        self._loaded = settings.joints
         self._bus = bus
         self._file = file
         self._dialog = dialog
         self._models = models
         self._saving = False
-        jogger = ServoJogger(bus, dict.fromkeys(models, float(bus.scale.center)), pace, sleep)
-        self.guide = CalibrationGuide(file.robot, self.settings.joints, jogger, dialog)
+        middle = float(bus.scale.center)
+        centers = {**dict.fromkeys(models, middle), **{joint.id: joint.center for joint in self.settings.joints}}
+        place = MIDDLE if set(centers.values()) == {middle} else Sentence("to_the_centers")
+        jogger = ServoJogger(bus, centers, pace, sleep, place)
+        self.guide = CalibrationGuide(file.robot, self.settings.joints, jogger, dialog, self._accepted)
         self._progress = progress
 
     @property
@@ -89,8 +78,8 @@ class CalibrationSession:
         """Height [m] of each leg's foot above the plane, once measured."""
         return self.guide.residuals
 
-    def run(self, steps: Sequence[str]) -> Path:
-        """Calibrates and saves. Returns the dated backup of the old file. The torque is off at the end in every case.
+    def run(self, steps: Sequence[str]) -> bool:
+        """Calibrates and saves. Returns False if nothing has changed. The torque is off at the end in every case.
 
         Raises Abandoned if the operator has not saved, and BusError, RobotFileError or OSError.
         """
@@ -112,13 +101,15 @@ class CalibrationSession:
         joints = with_offsets(self._bus, self.guide.joints)
         self._dialog.say(Sentence("torque_is_off"))
         self._saving = True
-        if not self._agrees(Sentence("save", path=self._file.path)):
+        changed = self._file.servos is None or joints != self._loaded
+        if changed and not self._agrees(Sentence("save", path=self._file.path)):
             self._forget_progress()
             raise Abandoned
-        self.settings = dataclasses.replace(settings, joints=joints)
-        backup = self._save()
+        if changed:
+            self.settings = dataclasses.replace(settings, joints=joints)
+            self._save()
         self._forget_progress()
-        return backup
+        return changed
 
     def _steps_to_run(self, steps: Sequence[str]) -> Sequence[str]:
         """The chosen steps, or those of an unfinished calibration that the operator continues."""
@@ -143,8 +134,13 @@ class CalibrationSession:
         if self._progress is not None:
             self._progress.delete()
 
-    def _save(self) -> Path:
-        """Saves. Returns the backup; if limits in the file do not fit, the operator can edit it and save again."""
+    def _accepted(self, joints: Sequence[JointCalibration]) -> None:
+        """Raises RobotFileError for calibrations with which the robot file would be refused."""
+        settings = dataclasses.replace(self.settings, joints=tuple(joints))
+        accepted(load(self._file.path), settings, scale(settings.protocol, settings.options))
+
+    def _save(self) -> None:
+        """Saves; if limits in the file do not fit, the operator can edit it and save again."""
         while True:
             try:
                 backup = save(
@@ -156,7 +152,6 @@ class CalibrationSession:
                 question = Sentence("correct_file")
                 self._dialog.ask_again(Prompt(question, (SAVE_AGAIN,)))
         self._dialog.say(Sentence("saved", backup=backup.name))
-        return backup
 
 
 def _check_configuration(bus: Bus, settings: ServoSettings, servo_ids: Iterable[int]) -> None:

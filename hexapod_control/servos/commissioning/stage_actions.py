@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import time
@@ -9,25 +10,36 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from hexapod_control.config.bounded_yaml import read_text
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.draft.questions.units import VOLTAGE, Part, numbers
 from hexapod_control.config.robots.robot_file import RobotFile
-from hexapod_control.config.robots.servo_table import permitted, version_for, versions
+from hexapod_control.config.robots.servo_table import permitted, servo_table, usual_voltage, version_for, versions
+from hexapod_control.config.section_writer import save_text, with_values
 from hexapod_control.config.sentence import Sentence
+from hexapod_control.core.names import quoted
 from hexapod_control.servos.bus.bus_interface import Bus, BusError
 from hexapod_control.servos.calibration.assign_ids import USUAL_IDS, IdAssignment
-from hexapod_control.servos.calibration.dialog import DONE, Choice, Dialog, Prompt, Typed, agreed, name, yes_or_no
+from hexapod_control.servos.calibration.calibration_state import resting
+from hexapod_control.servos.calibration.dialog import DONE, Back, Choice, Dialog, Prompt, Typed, agreed, name, yes_or_no
 from hexapod_control.servos.calibration.progress_file import ProgressFile
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
-from hexapod_control.servos.calibration.session import CalibrationSession, check_ranges
+from hexapod_control.servos.calibration.session import CalibrationSession
+from hexapod_control.servos.commissioning.board_channels import ask_channels, on_channels
 from hexapod_control.servos.commissioning.stages import BY_KEY, CommissioningProgress, StageError
 from hexapod_control.servos.commissioning.weight_test import MIN_SHARE, LoadWatch, lying, rise, standing
 from hexapod_control.servos.line_search import LineFinding
 from hexapod_control.servos.protocol_registry import PROTOCOLS
+from hexapod_control.servos.protocols.pca9685 import MAX_BOARDS
+from hexapod_control.servos.settings.io_section import I2C_SERVOS
 from hexapod_control.servos.settings.joint_section import JointWordsError, joint_row
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
+OTHER_MODEL = Choice(("other",), Sentence("other_model"))
+EXAMPLE_V = 7.4  # of two lithium cells
+NEW = Choice(("new", "y", "yes"), Sentence("they_are_new"))
+RETRY = Choice(("r", "retry", "n", "no"), Sentence("try_again"))
 ALL_DO = Choice(("", "y", "yes"), Sentence("all_do"))
 MAX_POSITION_ERROR = math.radians(5.0)  # [rad] of a joint without load
 
@@ -40,6 +52,9 @@ class Hardware(Protocol):
 
     def ports(self) -> Sequence[str]:
         """Serial ports and I2C buses of this computer."""
+
+    def boards(self, port: str) -> Sequence[int]:
+        """The addresses of the PCA9685 boards on an I2C bus. Raises PortGoneError or BusError."""
 
     def findings(self, port: str) -> Sequence[LineFinding]:
         """The servos and boards that answer on a port, at all baud rates and with all protocols."""
@@ -84,27 +99,23 @@ class StageActions:
         self._confirm(Sentence("feet_free"))
         return Sentence("on_a_stand")
 
-    def supply(self) -> Sentence:
-        """Asks for the measured voltage and checks that it suits the servos."""
-        model = self._load().servo_model
-        volts = self._voltage(Sentence("voltage"))
-        if versions(model) and version_for(model, volts) is None:
-            raise StageError(Sentence("wrong_voltage", volts=volts, model=model, permitted=permitted(model)))
-        self._progress.voltage = volts
-        return Sentence("voltage_without_load", volts=volts)
-
     # --- the bus ----------------------------------------------------------------------------------------
 
     def bus(self) -> Sentence:
-        """Checks that servos or boards answer; searches the port if the protocol is not known yet."""
+        """Checks that servos or boards answer, and which; searches the port if the protocol is not known yet."""
         if self._settings().protocol == LOOPBACK:
             self._find()
         settings = self._settings()
+        if PROTOCOLS[settings.protocol].board_size:
+            self._ask_channels(settings)
+            settings = self._settings()
         with self._hardware.open(settings) as bus:
             if not bus.features.servo_ids:
                 bus.identify()
-                return Sentence("board_answers", board=PROTOCOLS[settings.protocol].title, port=settings.port)
             found = bus.scan(USUAL_IDS, 2)
+        self._ask_model(settings.protocol, found)
+        if PROTOCOLS[settings.protocol].board_size:
+            return Sentence("board_answers", board=PROTOCOLS[settings.protocol].title, port=settings.port)
         return Sentence(
             "servos_answer",
             count=len(found),
@@ -113,6 +124,57 @@ class StageActions:
             baud=settings.baud,
             port=settings.port,
         )
+
+    def _ask_channels(self, settings: ServoSettings) -> None:
+        """Asks which channels of the boards have a servo."""
+        addresses = self._hardware.boards(settings.port) if settings.protocol == I2C_SERVOS else []
+        if settings.protocol == I2C_SERVOS and not addresses:
+            raise StageError(Sentence("no_board", port=settings.port))
+        in_file = dict(settings.options).get("addresses")
+        ordered = [*(in_file if isinstance(in_file, tuple) else ()), *addresses]  # the ids of the file stay as they are
+        addresses = list(dict.fromkeys(ordered))[:MAX_BOARDS]
+        ids = settings.ids if self._load().servos is not None or "ids" in self._progress.wire else ()
+        boards = [f"0x{address:02X}" for address in addresses] or [PROTOCOLS[settings.protocol].title]
+        self._dialog.say(Sentence("boards_found", boards=", ".join(boards), joints=len(settings.joints)))
+        size = PROTOCOLS[settings.protocol].board_size
+        found = ask_channels(self._dialog, boards, size, len(settings.joints), ids)
+        self._progress.wire["ids"] = " ".join(map(str, found))
+        self._progress.wire["addresses"] = " ".join(map(str, addresses))
+
+    def _ask_model(self, protocol: str, found: Mapping[int, str]) -> None:
+        """Asks for the model of the servos unless those found are that of the robot file, and writes another one."""
+        file = self._load()
+        kind = "pwm" if PROTOCOLS[protocol].board_size else protocol
+        known = list(dict.fromkeys(servo.model for servo in servo_table() if servo.protocol == kind))
+        models = set(found.values())
+        if models == {file.servo_model}:
+            self._progress.wire["model"] = file.servo_model
+            return
+        answering = [model for model in known if {model} == models]
+        likely = next((model for model in (*answering, file.servo_model) if model in known), "")
+        choices = (Choice((likely,), Sentence.of(likely)), OTHER_MODEL) if likely else (OTHER_MODEL,)
+        question = Sentence("which_model", model=file.servo_model, found=", ".join(sorted(models)) or kind)
+        answer: Choice | str = ""
+        while isinstance(answer, str) and answer not in known:
+            answer = self._dialog.ask(Prompt(question, choices, Typed.TEXT, hint=choices[0].word))
+            if isinstance(answer, str) and answer not in known:
+                answer = next((model for model in known if model.lower() == answer.lower()), answer)
+                if answer not in known:
+                    self._dialog.say(Sentence("unknown_model", answer=quoted(answer), known=", ".join(known)))
+        model = answer if isinstance(answer, str) else "" if answer is OTHER_MODEL else likely
+        self._progress.wire["model"] = model
+        if model and model != file.servo_model:
+            self._write_model(file, model, usual_voltage(model))
+
+    def _write_model(self, file: RobotFile, model: str, voltage: float) -> None:
+        """Writes the model of the servos and their voltage into the robot file, unless it would be refused."""
+        servo = {"model": model, "voltage": voltage}
+        try:
+            text = with_values(read_text(file.path, newline=""), dict.fromkeys(_servo_sections(file), servo))
+            save_text(file.path, text, "servo")
+            self._dialog.say(Sentence("model_written", model=model, voltage=voltage, file=file.path.name))
+        except RobotFileError as error:
+            self._dialog.say(Sentence("model_not_written", model=model, reason=Sentence.of(error)))
 
     def _find(self) -> None:
         """Asks for the port if there are several, and searches it for servos and boards."""
@@ -146,14 +208,31 @@ class StageActions:
         with self._hardware.open(settings) as bus:
             if not bus.features.servo_ids:
                 return Sentence("no_ids")
-            missing = _missing(bus, settings)
-            question = Sentence("new_servos", count=len(missing))
-            if missing and self._agrees(question):
-                IdAssignment(bus, settings.joints, PROTOCOLS[settings.protocol].ids, self._dialog).run()
-                missing = _missing(bus, settings)
-        if missing:
-            raise StageError(Sentence("servos_silent", servos=", ".join(missing)))
+            new = len(_missing(bus, settings)) > len(settings.joints) // 2  # until they have got their ids
+            while missing := _missing(bus, settings):
+                if new:
+                    question = Sentence("new_servos", count=len(missing), joints=len(settings.joints))
+                else:
+                    question = Sentence("servos_silent", servos=", ".join(missing))
+                answer = self._dialog.ask(Prompt(question, (NEW, RETRY) if new else (RETRY, NEW)))
+                new = False
+                if answer is NEW:
+                    with contextlib.suppress(Back):
+                        IdAssignment(bus, settings.joints, PROTOCOLS[settings.protocol].ids, self._dialog).run()
         return Sentence("ids_assigned", count=len(settings.joints))
+
+    def supply(self) -> Sentence:
+        """Asks for the measured voltage and checks that it suits the servos."""
+        model = self._progress.wire.get("model", self._load().servo_model)
+        example = usual_voltage(model) if versions(model) else EXAMPLE_V
+        volts = self._voltage(Sentence("voltage", volts=example))
+        if versions(model) and version_for(model, volts) is None:
+            raise StageError(Sentence("wrong_voltage", volts=volts, model=model, permitted=permitted(model)))
+        self._progress.voltage = volts
+        file = self._load()
+        if model == file.servo_model and version_for(model, volts) is not version_for(model, _servo_voltage(file)):
+            self._write_model(file, model, volts)  # it is sold for several supplies
+        return Sentence("voltage_without_load", volts=volts)
 
     # --- calibration ------------------------------------------------------------------------------------
 
@@ -171,15 +250,14 @@ class StageActions:
 
     def _calibrate(self, *steps: str) -> Sentence:
         file, settings = self._load(), self._settings()
-        try:
-            check_ranges(settings)
-        except ValueError as error:
-            raise StageError(Sentence.of(error)) from None
         with self._hardware.open(settings) as bus:
             models = dict(bus.identify())
             saved = ProgressFile(file.path, settings)
-            CalibrationSession(bus, models, settings, file, self._dialog, self._pace, saved, self._sleep).run(steps)
-        named = Sentence("steps_" + "_".join(steps))
+            session = CalibrationSession(bus, models, settings, file, self._dialog, self._pace, saved, self._sleep)
+            changed = session.run(steps)
+        if not changed:
+            return Sentence("nothing_changed", file=file.path.name)
+        named = Sentence(f"steps_{'_'.join(steps)}")
         return Sentence("steps_saved", steps=named, file=file.path.name)
 
     # --- motion --------------------------------------------------------------------------------------------
@@ -190,10 +268,13 @@ class StageActions:
         robot = self._load().robot
         with self._hardware.open(settings) as bus:
             goals = standing(robot, settings.joints)
-            jogger = ServoJogger(bus, goals, self._pace, self._sleep)
+            rest = {
+                j.id: float(j.goal(angle)) for j, angle in zip(settings.joints, resting(settings.joints), strict=True)
+            }
+            jogger = ServoJogger(bus, rest, self._pace, self._sleep)
             if not jogger.reports_position:
-                self._dialog.say(Sentence("will_jump"))
-                self._dialog.ask(Prompt(Sentence("move_them"), (DONE,)))
+                self._dialog.say(Sentence("legs_move_slowly"))
+                self._dialog.ask(Prompt(Sentence("hands_off"), (DONE,)))
             try:
                 jogger.go(goals)
                 jogger.settle()
@@ -286,7 +367,11 @@ class StageActions:
             port = port or wire.get("port", "")
             baud = baud or int(wire.get("baud", "0"))
         found = servo_settings(file, protocol, port)
-        return dataclasses.replace(found, baud=baud or found.baud)
+        found = dataclasses.replace(found, baud=baud or found.baud)
+        if wire.get("ids") and PROTOCOLS[found.protocol].board_size:
+            ids, addresses = ([int(each) for each in wire[key].split()] for key in ("ids", "addresses"))
+            return on_channels(found, ids, addresses, keep=file.servos is not None)
+        return found
 
     def _voltage(self, question: Sentence) -> float:
         """A voltage [V] that the operator measures. Raises AnswerError."""
@@ -307,3 +392,20 @@ class StageActions:
 def _missing(bus: Bus, settings: ServoSettings) -> list[str]:
     found = bus.scan(settings.ids, 3)
     return [f"{j.short_name} (id {j.id})" for j in settings.joints if j.id not in found]
+
+
+def _servo_sections(file: RobotFile) -> list[tuple[str, ...]]:
+    """The keys of all sections `servo` of a robot file."""
+    legs = file.document.children["legs"].children
+    own: list[tuple[str, ...]] = [("legs", leg, "servo") for leg in legs if "servo" in legs[leg].children]
+    return own if len(own) == len(legs) else [("leg", "servo"), *own]
+
+
+def _servo_voltage(file: RobotFile) -> float:
+    """The voltage [V] of the servos in a robot file, 0 if it has none."""
+    entry = file.document
+    for key in (*_servo_sections(file)[0], "voltage"):
+        if key not in entry.children:
+            return 0.0
+        entry = entry.children[key]
+    return float(str(entry.value))

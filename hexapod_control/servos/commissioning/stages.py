@@ -43,8 +43,8 @@ class Stage:
 
 STAGES = (
     Stage("stand", 5, "stand"),
-    Stage("supply", 5, "supply"),
     Stage("bus", 3, "supply"),
+    Stage("supply", 5, "supply"),
     Stage("ids", 15, "top"),
     Stage("joints", 12, "top"),
     Stage("calibration", 15, "pose"),

@@ -6,6 +6,7 @@ last pulses; after a loss of power it sends none.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +28,15 @@ from hexapod_control.servos.bus.pulse_board import SCALE, PulseStaging, checked_
 from hexapod_control.servos.bus.serial_port import Port
 from hexapod_control.servos.i2c.i2c_bus import AdapterPort
 from hexapod_control.servos.i2c.i2c_port import I2cPort, NoAcknowledgeError, TransferError, listed, scan
-from hexapod_control.servos.i2c.pwm_chip import CHANNELS, FIRST_ADDRESS, FREQUENCY_HZ, OSCILLATOR_MHZ, Pca9685
+from hexapod_control.servos.i2c.pwm_chip import (
+    ALL_CALL,
+    CHANNELS,
+    FIRST_ADDRESS,
+    FREQUENCY_HZ,
+    LAST_ADDRESS,
+    OSCILLATOR_MHZ,
+    Pca9685,
+)
 
 BAUD = 100_000  # [bit/s] of the bus of a Raspberry Pi, unless its configuration says otherwise
 MAX_BOARDS = 4
@@ -104,6 +113,11 @@ class Pca9685Bus(Bus):
                 raise self._refusal(board)
             board.lost = False
         return {i: f"hobby servo on the {board.name}" for board in self._boards for i in board.ids}
+
+    def place(self, servo: int) -> tuple[str, int]:
+        """Address of its board, and channel."""
+        board = next(each for each in self._boards if servo in each.ids)
+        return f"0x{board.chip.address:02X}", servo % CHANNELS
 
     def _refusal(self, board: PulseBoard) -> BusError:
         try:
@@ -267,6 +281,17 @@ def board_addresses(ids: Sequence[int], options: Mapping[str, object]) -> list[i
     configured = options.get("addresses")
     usual = range(FIRST_ADDRESS, FIRST_ADDRESS + max(ids, default=-1) // CHANNELS + 1)
     return list(configured) if configured and isinstance(configured, Sequence) else list(usual)
+
+
+def boards_on(port: I2cPort) -> list[int]:
+    """Addresses of all PCA9685 on an I2C bus; changes nothing. Raises PortGoneError or BusStuckError."""
+    found = []
+    for address in scan(port):
+        if FIRST_ADDRESS <= address <= LAST_ADDRESS and address != ALL_CALL:
+            with contextlib.suppress(TransferError):
+                Pca9685(port, address, OSCILLATOR_MHZ, FREQUENCY_HZ).check()
+                found.append(address)
+    return found
 
 
 def open_bus(port: Port | I2cPort, ids: Sequence[int], **options: object) -> Pca9685Bus:

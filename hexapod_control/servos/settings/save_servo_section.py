@@ -10,7 +10,7 @@ from typing import Any
 from hexapod_control.config.bounded_yaml import read_text
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.robot_file import RobotFile, load
-from hexapod_control.config.section_writer import save_section, with_section
+from hexapod_control.config.section_writer import save_text, with_section, with_values
 from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.bus.bus_interface import RawScale
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
@@ -41,7 +41,7 @@ def entry(joint: JointCalibration, scale: RawScale) -> dict[str, float | int]:
 
 
 def section(file: RobotFile, settings: ServoSettings, scale: RawScale) -> dict[str, Any]:
-    """The whole section with protocol, port, baud and joints of these settings; all else unchanged."""
+    """The whole section with protocol, port, baud, options and joints of these settings; all else unchanged."""
     old: dict[str, Any] = dict(file.servos) if isinstance(file.servos, dict) else {}
     if old.get("protocol") != settings.protocol:
         old = {name: value for name, value in old.items() if name not in PROTOCOL_KEYS}
@@ -49,25 +49,51 @@ def section(file: RobotFile, settings: ServoSettings, scale: RawScale) -> dict[s
         leg: {name: entry(settings.joints[3 * row + column], scale) for column, name in enumerate(JOINTS)}
         for row, leg in enumerate(file.robot.leg_names)
     }
+    plain = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in settings.options
+        if isinstance(value, int | float | tuple)
+    }
+    options = {**(old.get("options") or {}), **plain}
     wire = {"protocol": settings.protocol, "port": settings.port, "baud": settings.baud}
-    return {**wire, **old, **wire, "joints": joints}
+    return {**wire, **old, **wire, **({"options": options} if options else {}), "joints": joints}
 
 
 def save(file: RobotFile, settings: ServoSettings, scale: RawScale) -> Path:
-    """Writes the settings into their robot file. Returns the dated backup.
+    """Writes the settings into their robot file, with narrower limits of joints. Returns the dated backup.
 
     Raises RobotFileError, and leaves the file as it is, if the driver would refuse them; OSError if writing fails.
     """
-    data = section(file, settings, scale)
+    return save_text(file.path, accepted(file, settings, scale), NAME)
+
+
+def accepted(file: RobotFile, settings: ServoSettings, scale: RawScale) -> str:
+    """The text of the robot file with these settings. Raises RobotFileError if the driver would refuse it."""
+    text = with_values(read_text(file.path, newline=""), _limits(file, settings))
+    text = with_section(text, NAME, section(file, settings, scale))
     with tempfile.TemporaryDirectory(prefix="hexapod_") as folder:
         draft = Path(folder, file.path.name)
-        draft.write_text(with_section(read_text(file.path), NAME, data), encoding="utf-8")
+        draft.write_text(text, encoding="utf-8", newline="")
         try:
             servo_settings(load(draft))
         except RobotFileError as error:
             why = f"was not written, as the driver would refuse it{error.after_path}"
             raise RobotFileError(file.path, None, "", why) from None
-    return save_section(file.path, NAME, data)
+    return text
+
+
+def _limits(file: RobotFile, settings: ServoSettings) -> dict[tuple[str, ...], float | int]:
+    """Limits [deg] of joints that are narrower than in the robot file, rounded inwards, by their keys."""
+    found: dict[tuple[str, ...], float | int] = {}
+    for row, joint in enumerate(settings.joints):
+        leg = file.robot.legs[row // 3]
+        known = leg.joints[row % 3]
+        keys = "legs", leg.name, "joints", JOINTS[row % 3]
+        if joint.lower > known.lower:
+            found[*keys, "lower_deg"] = _number(math.ceil(10.0 * math.degrees(joint.lower) - 1e-6) / 10.0, 1)
+        if joint.upper < known.upper:
+            found[*keys, "upper_deg"] = _number(math.floor(10.0 * math.degrees(joint.upper) + 1e-6) / 10.0, 1)
+    return found
 
 
 def _number(value: float, digits: int) -> float | int:

@@ -53,7 +53,7 @@ def typed(monkeypatch):
 
 def test_commissioning_that_ends_at_any_stage_continues_there(path, wire, typed, capsys):
     words = [str(path), "--protocol", "feetech_st", "--port", wire.pty.path, "--pace", "50"]
-    assert typed(["", "", "", "11.1", "", "", "quit"], *words) == 1
+    assert typed(["", "", "", "", "", "11.1", "", "", "quit"], *words) == 1
     output = capsys.readouterr().out
     assert "== 1/12  The robot on a stand" in output and "all feet hang free" in output
     assert "4 of 12 stages are done: run the same command again to continue" in output
@@ -78,7 +78,7 @@ def test_a_position_typed_in_the_calibration_of_hobby_servos_is_where_the_servo_
     emulation.world.goal = lambda index, raw, duration: (moved.append((index, raw)), goal(index, raw, duration))
     try:
         words = [str(path), "--protocol", "pca9685", "--port", emulation.pty.path, "--pace", "50"]
-        lines = ["", "", "", "", "", *answers, "quit"]  # begins, then four joints are there
+        lines = ["", "", "", "", "", "", *answers, "quit"]  # begins, hands off, then four joints are there
         assert typed(lines, *words, "--stage", "calibration") == 1
     finally:
         emulation.pty.close()
@@ -114,7 +114,7 @@ def test_a_port_that_cannot_be_opened_is_named_and_the_stage_is_offered_again(pa
     assert typed(["", "quit"], *words) == 1
     output = capsys.readouterr().out
     assert "Not yet: /dev/none: there is no such port" in output
-    assert output.count("== 3/12") == 2
+    assert output.count("== 2/12") == 2
 
 
 @pytest.mark.process

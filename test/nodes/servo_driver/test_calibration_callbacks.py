@@ -51,8 +51,8 @@ class Bench:
 
     def __init__(self, monkeypatch):
         self.dialogs, self.threads, self.returned, self.recalibrated, self.ran = [], [], [], [], []
-        self.error = self.unfit = self.silent = None  # of the session, of the ranges, of the bus
-        self.protocol, self.refusal, self.pace = "feetech_st", None, None
+        self.error = self.silent = None  # of the session, of the bus
+        self.protocol, self.refusal, self.pace = "feetech_st", "", None
         self.lease = SimpleNamespace(over="", identify=self._identify)
         self.session = SimpleNamespace(step="wiggle", residuals={"left_front": 0.0012345}, run=self._run)
         self.driver = SimpleNamespace(
@@ -62,7 +62,6 @@ class Bench:
             "load": lambda name: f"file of {name}",
             "own_file": lambda name: f"own {name}",
             "servo_settings": self._settings,
-            "check_ranges": self._check,
             "CalibrationSession": self._session,
             "RemoteDialog": lambda: self.dialogs.append(Dialog()) or self.dialogs[-1],
             "threading": SimpleNamespace(Thread=self._thread),
@@ -76,10 +75,6 @@ class Bench:
     def _settings(self, file, protocol, port):
         assert file in ("file of own mine", "file of mine") and (protocol, port) == ("p", "wire")
         return SimpleNamespace(protocol=self.protocol, file=file)
-
-    def _check(self, servos):
-        if self.unfit:
-            raise self.unfit
 
     def _identify(self):
         if self.silent:
@@ -236,9 +231,7 @@ def test_unknown_steps_are_explained_and_asked_for_again(made):
 def test_a_calibration_that_cannot_start_says_why_and_keeps_no_bus(made):
     made.protocol = "loopback"
     assert made.call("start") == (False, "the robot has no servo bus: set protocol and port")
-    made.protocol, made.unfit = "feetech_st", ValueError("a limit is out of range")
-    assert made.call("start") == (False, "a limit is out of range") and not made.returned
-    made.unfit, made.silent = None, BusError("nobody answers")
+    made.protocol, made.silent = "feetech_st", BusError("nobody answers")
     assert made.call("start") == (False, "nobody answers") and made.returned == [made.lease]
     made.services.tick()
     assert made.prompts == [{"state": "idle"}]

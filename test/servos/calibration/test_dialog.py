@@ -149,8 +149,8 @@ def test_an_unfinished_calibration_is_read_as_it_was_written_until_it_is_deleted
     [
         lambda document: document.update(protocol="lx16a"),
         lambda document: document["joints"].pop(),
-        lambda document: document["joints"][0].update(lower=-0.1),
-        lambda document: document["joints"][0].update(upper=0.1),
+        lambda document: document["limits"][0].__setitem__(1, -0.1),
+        lambda document: document["limits"][0].__setitem__(2, 0.1),
         lambda document: document["joints"][0].update(joint="tail"),
         lambda document: document["joints"][0].pop("center"),
         lambda document: document.pop("done"),

@@ -37,6 +37,9 @@ class Bench:
     def ports(self):
         return ["/dev/hexapod"]
 
+    def boards(self, port):
+        return [0x40]
+
     def findings(self, port):
         settings = self.kit.settings
         servos = self.kit.bus().scan(settings.ids, 1)

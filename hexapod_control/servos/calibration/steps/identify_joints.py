@@ -56,7 +56,7 @@ def _joint(state: CalibrationState, servo: int, taken: dict[int, int]) -> tuple[
     owners = {row: other for other, row in taken.items()}
     suggested = next((r for r, j in enumerate(state.joints) if j.id == servo and r not in owners), None)
     proposal = () if suggested is None else (_as_choice(state, suggested),)
-    question = Sentence("which_joint", id=servo)
+    question = Sentence("which_joint", servo=state.servo(servo), id=servo)
     prompt = Prompt(question, (*proposal, AGAIN, SKIP), Typed.SIGNED_JOINT, hint=proposal[0].word if proposal else "")
     while True:
         state.jogger.wiggle(servo, WIGGLE_ANGLE)
@@ -71,7 +71,7 @@ def _joint(state: CalibrationState, servo: int, taken: dict[int, int]) -> tuple[
             state.say(aside(error))
             continue
         if found[0] in owners:
-            state.say(Sentence("already_named", id=owners[found[0]]))
+            state.say(Sentence("already_named", servo=state.servo(owners[found[0]])))
         else:
             return found
 

@@ -13,10 +13,10 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.servos.bus.bus_interface import RawScale
 from hexapod_control.servos.calibration import dialog as words
 from hexapod_control.servos.calibration.calibration_state import CalibrationState
+from hexapod_control.servos.calibration.steps.horn_fit import TOOTH, fit_horns, teeth
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
-TOOTH_DEG = 360.0 / 25.0  # pitch of the usual servo spline
-MIN_OFF_DEG = 0.55 * TOOTH_DEG  # difference from the other legs that is reported
+MIN_OFF = 0.55 * TOOTH  # [rad] difference from the other legs that is reported
 SINE_TOLERANCE = 1e-3  # of the sines of the hip yaws of comparable coxas
 
 
@@ -29,12 +29,21 @@ def rest(state: CalibrationState) -> None:
     else:
         state.say(Sentence("introduction_rest_by_jogging", help=words.JOG_HELP))
         state.each(range(len(state.joints)), lambda row: _by_jogging(state, row))
-    for row, degrees in horns_off(state.robot, state.joints, state.scale):
-        state.say(Sentence("horn_off", joint=state.label(row), degrees=degrees, teeth=_teeth(degrees)))
-        question = Sentence("measure_again", joint=state.label(row))
-        if state.agrees(question, False, state.joint(row)):
-            again = _by_hand if state.jogger.reports_position else _by_jogging
-            again(state, row // 3 if state.jogger.reports_position else row)
+    for row, off in horns_off(state.robot, state.joints, state.before, state.scale):
+        values = {"degrees": math.degrees(off), "teeth": teeth(max(1, round(abs(off) / TOOTH)))}
+        state.say(Sentence("horn_off", joint=state.label(row), **values))
+        if state.agrees(Sentence("measure_again", joint=state.label(row)), False, state.joint(row)):
+            measure_again(state, [row])
+    fit_horns(state, lambda rows: measure_again(state, rows))
+
+
+def measure_again(state: CalibrationState, rows: Sequence[int]) -> None:
+    """Captures joints in the rest pose again, with the other joints of their legs where the operator holds the leg."""
+    if state.jogger.reports_position:
+        state.jogger.relax()
+        state.each(list(dict.fromkeys(row // 3 for row in rows)), lambda leg: _by_hand(state, leg))
+    else:
+        state.each(rows, lambda row: _by_jogging(state, row))
 
 
 def _by_hand(state: CalibrationState, leg: int) -> None:
@@ -55,22 +64,27 @@ def _by_jogging(state: CalibrationState, row: int) -> None:
 
 def _store(state: CalibrationState, row: int, raw: float) -> None:
     state.joints[row] = replace(state.joints[row], center=raw, q_center=state.rest[row], trim=0.0)
-    state.warn_of_reach(row)
 
 
-def _teeth(degrees: float) -> Sentence:
-    count = max(1, round(abs(degrees) / TOOTH_DEG))
-    return Sentence("teeth", count=count) if count > 1 else Sentence("one_tooth")
+def horns_off(
+    robot: Robot, joints: Sequence[JointCalibration], before: Sequence[JointCalibration], scale: RawScale
+) -> list[tuple[int, float]]:
+    """Rows of joints whose horn is mounted differently from those of the other legs, with the difference [rad].
 
-
-def horns_off(robot: Robot, joints: Sequence[JointCalibration], scale: RawScale) -> list[tuple[int, float]]:
-    """Rows of joints whose horn is mounted differently from those of the other legs, with the difference [deg]."""
-    middles = [_side(robot, row) * math.degrees(joint.angle(scale.center)) for row, joint in enumerate(joints)]
+    Compared is how far the middle of each servo is from where it was `before`, as in a robot file with the centers and
+    directions of a kit. Left and right legs may differ, as servos that are mounted as in a mirror do.
+    """
+    shifts = [
+        _side(robot, row) * (joint.angle(scale.center) - known.angle(scale.center))
+        for row, (joint, known) in enumerate(zip(joints, before, strict=True))
+    ]
     found = []
-    for row, middle in enumerate(middles):
-        others = [middles[k] for k in range(row % 3, len(joints), 3) if k != row and _built_alike(robot, k, row)]
-        if len(others) > 1 and abs(middle - median(others)) >= MIN_OFF_DEG:
-            found.append((row, _side(robot, row) * (median(others) - middle)))
+    for row, shift in enumerate(shifts):
+        others = [k for k in range(row % 3, len(joints), 3) if k != row and _built_alike(robot, k, row)]
+        side = [k for k in others if robot.legs[k // 3].hip[1] * robot.legs[row // 3].hip[1] > 0.0]
+        usual = [median(shifts[k] for k in group) for group in (others, side) if len(group) > 1]
+        if usual and (off := min((middle - shift for middle in usual), key=abs)) and abs(off) >= MIN_OFF:
+            found.append((row, _side(robot, row) * off))
     return found
 
 

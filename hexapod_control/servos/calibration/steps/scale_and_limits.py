@@ -9,6 +9,8 @@ from dataclasses import replace
 from hexapod_control.config.sentence import Sentence
 from hexapod_control.servos.calibration.calibration_state import LIMIT_CLEARANCE, CalibrationState
 from hexapod_control.servos.calibration.servo_jogger import reach
+from hexapod_control.servos.calibration.steps.horn_fit import fit_horns
+from hexapod_control.servos.calibration.steps.rest_pose import measure_again
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 MARK_ANGLE = math.radians(45.0)  # [rad] of a second mark from the rest pose
@@ -20,6 +22,7 @@ MAX_SCALE_ERROR = 0.3  # of a measured scale from the nominal one
 def measure(state: CalibrationState, steps: Sequence[str]) -> None:
     """Measures scale and limits leg by leg, or copies them from a finished leg."""
     state.each(range(len(state.robot.leg_names)), lambda leg: _leg(state, leg, steps))
+    fit_horns(state, lambda rows: measure_again(state, rows))
 
 
 def _leg(state: CalibrationState, leg: int, steps: Sequence[str]) -> None:
@@ -52,7 +55,6 @@ def _copy(state: CalibrationState, source: int, leg: int) -> None:
         if (other.low, other.high) != (state.scale.low, state.scale.high):
             copied = _bounded(state, copied, ends)
         state.joints[3 * leg + column] = copied
-        state.warn_of_reach(3 * leg + column)
 
 
 def _bounded(state: CalibrationState, joint: JointCalibration, ends: Iterable[float]) -> JointCalibration:
@@ -116,7 +118,6 @@ def _limit(state: CalibrationState, row: int) -> None:
         state.say(Sentence("limits_not_used"))
         return
     state.joints[row] = bounded
-    state.warn_of_reach(row)
 
 
 def _swept_ends(state: CalibrationState, row: int) -> list[float]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hexapod_control.config.robots.draft.questions.layouts import Layout, rear_of, right_of, usual_hip
 from hexapod_control.config.robots.draft.questions.question import OTHER_SERVO, Answers
 from hexapod_control.config.robots.draft.questions.units import LENGTH, MASS, Part, shown
-from hexapod_control.config.robots.servo_table import versions
+from hexapod_control.config.robots.servo_table import usual_voltage, versions
 
 LENGTHS = "52 66 133"  # [mm] of a hexapod of the PhantomX class
 SERVO = "AX-12A"
@@ -16,6 +16,8 @@ FIGURES = "60 rpm 15 kg cm"
 # range and mass of a servo outside the table
 OTHER_TURN_DEG = 180.0
 OTHER_MASS_KG = 0.055
+REST_DEG = (0.0, 0.0, -90.0)  # of coxa, femur and tibia in the pose in which the horns are put on
+TOOTH_DEG = 360.0 / 25.0  # pitch of the usual servo spline
 COXA_DEG = (-75.0, 75.0)
 FEMUR_DEG = (-100.0, 130.0)
 TIBIA_DEG = (-165.0, 10.0)
@@ -44,16 +46,16 @@ def hip(layout: Layout, side: str, place: str, answered: Answers, parts: Sequenc
 
 def voltage(model: str) -> str:
     """The highest supply voltage in the data sheet."""
-    return f"{versions(model)[-1].figures[-1].voltage:g}"
+    return f"{usual_voltage(model):g}"
 
 
 def limits(model: str) -> str:
-    """Joint limits of usual legs, within the range of the servo."""
+    """Joint limits of usual legs that a servo reaches whose middle is the rest pose, with a horn half a tooth off."""
     turn = OTHER_TURN_DEG if model == OTHER_SERVO else versions(model)[0].turn
-    half = min(COXA_DEG[1], turn / 2.0)
-    femur = max(FEMUR_DEG[0], FEMUR_DEG[1] - turn)
-    tibia = max(TIBIA_DEG[0], TIBIA_DEG[1] - turn)
-    ends = (-half, half, femur, FEMUR_DEG[1], tibia, TIBIA_DEG[1])
+    half = (turn - TOOTH_DEG) / 2.0
+    ends = []
+    for middle, (lower, upper) in zip(REST_DEG, (COXA_DEG, FEMUR_DEG, TIBIA_DEG), strict=True):
+        ends += [max(lower, middle - half), min(upper, middle + half)]
     return " ".join(f"{end:g}" for end in ends)
 
 
