@@ -4,10 +4,12 @@ import pytest
 from support.kits.memory_wire import AT_ONCE, Kit
 
 from hexapod_control.servos.line_search import LineFinding, scan_with_duplicates, shared_text, sweep
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 
 pytestmark = pytest.mark.usefixtures("memory_time")
 
 IDS = range(20)
+FF = " or ".join(name for name, row in PROTOCOLS.items() if "feetech_st" in (name, row.found_with))
 
 
 def swept(kit, baud, ids=IDS, **limits):
@@ -76,7 +78,7 @@ def test_every_id_is_asked_only_once():
 def test_the_limits_of_a_sweep_leave_out_the_rest():
     found, tried = swept(Kit(), 500_000, protocols=("dynamixel1",), bauds=(500_000,))
     assert [each.protocol for each in found] == ["feetech_st"]  # told apart by the model number
-    assert tried == ["feetech_st or feetech_sc or dynamixel1 at 500000 baud"]
+    assert tried == [f"{FF} at 500000 baud"]
     assert swept(Kit(), 1_000_000, protocols=("lx16a",))[0] == []
 
 
@@ -98,7 +100,7 @@ def test_every_baud_that_servos_can_be_set_to_is_tried_the_usual_ones_first():
     feetech = (1_000_000, 500_000, 250_000, 128_000, 115_200, 76_800, 57_600, 38_400)  # register values 0 to 7
     x_series = (57_600, 1_000_000, 115_200, 2_000_000, 3_000_000, 4_000_000, 9_600)
     assert tried == [
-        *(f"feetech_st or feetech_sc or dynamixel1 at {baud} baud" for baud in feetech),
+        *(f"{FF} at {baud} baud" for baud in feetech),
         *(f"dynamixel2 at {baud} baud" for baud in x_series),
         "lx16a at 115200 baud",
     ]

@@ -61,7 +61,7 @@ def numbers(text):
     return [int(number) for number in text.split(",")] if text != "-" else []
 
 
-@pytest.mark.parametrize("protocol", [name for name, row in PROTOCOLS.items() if row.registers])
+@pytest.mark.parametrize("protocol", VALUES)
 def test_every_check_has_its_register_its_effect_and_its_values(protocol):
     words = iter(VALUES[protocol].split())
     rows = list(zip(words, words, words, strict=True))

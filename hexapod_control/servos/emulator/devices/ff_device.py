@@ -55,7 +55,7 @@ class FFDevice(EmulatedDevice):
         self._id = registers[RegisterRole.ID]
         self._delay = registers[RegisterRole.RETURN_DELAY]
         self._level = registers[RegisterRole.REPLY_LEVEL]
-        self._registered = registers[RegisterRole.REGISTERED]
+        self._registered = registers.get(RegisterRole.REGISTERED)
         self._waiting: dict[int, tuple[int, bytes]] = {}  # index -> address and data of a REG_WRITE
         self._stream = FrameStream(FFDecoder())
 
@@ -120,14 +120,20 @@ class FFDevice(EmulatedDevice):
         refusal = self._kind.refusal(self.memories[index], address, data)
         if refusal is None:
             self._waiting[index] = address, data
-            self.memories[index][self._registered] = 1
+            self._flag(index, True)
         return refusal or 0
 
     def _act(self, index: int) -> int:
-        if not self.memories[index][self._registered]:
+        lost = self._registered is not None and not self.memories[index][self._registered]  # with the power
+        if lost or index not in self._waiting:
             return self._kind.instruction_error
-        self.memories[index][self._registered] = 0
+        self._flag(index, False)
         return self._write(index, *self._waiting.pop(index))
+
+    def _flag(self, index: int, waits: bool) -> None:
+        """Sets the register that tells of a waiting REG_WRITE, if the servos have one."""
+        if self._registered is not None:
+            self.memories[index][self._registered] = waits
 
     def _reset(self, index: int) -> int:
         self.world.torque(index, False)
