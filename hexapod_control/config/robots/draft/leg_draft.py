@@ -49,6 +49,11 @@ class LegGeometry:
     tibia: float  # [m]
     joints: tuple[DraftJoint, DraftJoint, DraftJoint]
 
+    @property
+    def length(self) -> float:
+        """Length [m] of the stretched leg."""
+        return self.coxa + self.femur + self.tibia
+
     def foot(self, angles: Sequence[float]) -> Array:
         """Foot position (3,) [m] in base_link for joint angles [rad] of the robot file."""
         coxa, femur, tibia = angles

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from hexapod_control.config.robots.draft.leg_draft import LegGeometry
+from hexapod_control.core.names import MAX_NAME
 from hexapod_control.core.robot import Point, Vector
 
 
@@ -83,4 +84,5 @@ class RobotDraft:
 def robot_name(text: str) -> str:
     """A valid robot name similar to a text."""
     name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")
-    return name if re.match(r"[A-Za-z]", name) else f"robot_{name}".rstrip("_")
+    name = name if re.match(r"[A-Za-z]", name) else f"robot_{name}"
+    return name[:MAX_NAME].rstrip("_")

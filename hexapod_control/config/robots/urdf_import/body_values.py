@@ -42,6 +42,11 @@ class ImportOptions:
     foot_radius: float | None = None  # [m]
 
 
+def expected_mass(length: float, legs: int) -> float:
+    """Mass [kg] of a usual robot with legs of this length [m]."""
+    return (BODY_DENSITY + legs * LEG_DENSITY) * length**3
+
+
 class BodyReader:
     """Reads masses, trunk and servo figures of one URDF."""
 
@@ -85,7 +90,7 @@ class BodyReader:
         links = [link for link in self._tree.subtree(self._tree.root) if link not in moving]
         mass = self._mass(links)
         limbs = sum(value.value for value in masses.values()) * len(legs)
-        length = legs[0].coxa + legs[0].femur + legs[0].tibia
+        length = legs[0].length
         if options.mass is not None:
             noted = SourcedValue(max(MIN_MASS_KG, options.mass - limbs), Origin.GIVEN, "the rest of --mass")
         elif mass > 10.0 * MIN_MASS_KG:

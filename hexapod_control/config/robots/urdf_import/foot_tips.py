@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import math
 import re
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from urllib.parse import urlparse
 
 import numpy as np
 
+from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.config.robots.urdf_import.leg_chains import JointChain
-from hexapod_control.config.robots.urdf_import.reading.urdf_text import package_folder
+from hexapod_control.config.robots.urdf_import.reading.meshes import library_missing, mesh_path, mesh_vertices
 from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfLink, UrdfShape, UrdfTree
 from hexapod_control.core.kinematics.arrays import Array
 
-MAX_MESH_BYTES = 30_000_000
-# Binary STL: header and number of triangles; per triangle a normal, three corners and two unused bytes.
-HEADER_BYTES = 80
-START = 84
-TRIANGLE_BYTES = 50
-CORNERS = slice(12, 48)
 END_SHARE = 0.03  # of the distance from the axis: points this close to the farthest are the end of a shape
 NEAR_SHARE = 0.6  # of the distance of the farthest shape: a nearer frame is not the foot
+SHORTEST_TIBIA = 0.2  # of the femur's length: what ends nearer to the last axis is not a foot, unless it is given
 CENTER_SHARE = 0.3  # of the femur's length: a farther center of mass is used to estimate the end of the tibia
 GIVEN_SOURCE = "given"
 FRAME_SOURCE = "a frame behind the last joint"
 CENTER_SOURCE = "twice as far as the center of mass, as there is no frame and no readable shape"
+MAX_NAMED = 2  # meshes in a message
+BOX = np.array(tuple(product((-1.0, 1.0), repeat=3)))  # corners of a box with edges of 2
 FOOT_NAME = re.compile(r"foot|feet|tip|toe|end|ee$|contact|sole|claw", re.IGNORECASE)
 
 
@@ -45,19 +41,20 @@ class FootTip:
 class FootFinder:
     """Finds the feet of one URDF, and records unreadable meshes."""
 
-    def __init__(self, tree: UrdfTree, poses: Mapping[str, Array], given: Sequence[float] | None) -> None:
-        """`poses` of all links; `given` is the tip [m] in the frame of each last link, None to search for it."""
+    def __init__(self, tree: UrdfTree, poses: Mapping[str, Array], given: Mapping[str, Sequence[float]]) -> None:
+        """`poses` of all links; `given` are tips [m] by last link, in its frame; all others are searched for."""
         self._tree = tree
         self._poses = poses
         self._given = given
-        self.unreadable_meshes: list[str] = []  # as named in the URDF
+        self._unread: dict[str, Path | None] = {}  # file of a mesh by its name in the URDF
 
     def tip(self, chain: JointChain) -> FootTip:
         """The foot of a leg. Raises UrdfError if it cannot be determined."""
         axis = chain.axes[2]
         last = axis.joint.child
-        if self._given is not None:
-            return FootTip(last, np.array(self._given), None, GIVEN_SOURCE)
+        if last in self._given:
+            return FootTip(last, np.array(self._given[last]), None, GIVEN_SOURCE)
+        femur = float(np.linalg.norm(axis.point - chain.axes[1].point))
         links = self._tree.subtree(last, followers=False)
         frames = [self._in_frame_of(last, link, np.zeros(3)) for link in links]
         away = [self._distance(chain, point) for point in frames]
@@ -65,22 +62,26 @@ class FootFinder:
         ends += [(self._end(chain, link, "visuals"), "visual shapes") for link in links]
         shapes = [(end, source) for end, source in ends if end is not None]
         farthest = max((self._distance(chain, end[0]) for end, _ in shapes), default=0.0)
+        least = max(1e-3, SHORTEST_TIBIA * femur)
         choice = max(range(len(links)), key=lambda k: (bool(FOOT_NAME.search(links[k])), away[k]))
-        if away[choice] < max(1e-3, NEAR_SHARE * farthest):
+        if away[choice] < max(least, NEAR_SHARE * farthest):
             choice = max(range(len(links)), key=lambda k: away[k])
-        if away[choice] >= max(1e-3, NEAR_SHARE * farthest):
+        if away[choice] >= max(least, NEAR_SHARE * farthest):
             link = links[choice]
             return FootTip(last, frames[choice], self._radius(link, last, frames[choice]), FRAME_SOURCE)
-        if shapes:
+        if farthest >= least:
             (point, radius), source = max(shapes, key=lambda each: self._distance(chain, each[0][0]))
             return FootTip(last, point, radius, f"end of the {source}")
         center = self._tree.links[last].center
-        femur = float(np.linalg.norm(chain.axes[2].point - chain.axes[1].point))
         if self._distance(chain, center) > CENTER_SHARE * femur:
             return FootTip(last, 2.0 * center, None, CENTER_SOURCE)
+        near = max(*away, farthest)
+        found = "no frame behind it, no readable shape"
+        if near > 1e-3:
+            found = f"what is behind it ends {1e3 * near:.0f} mm from its axis, too near for a femur of {1e3 * femur:.0f} mm"
         raise self._tree.error(
-            f"does not say where the foot of joint {axis.joint.name} is: no frame behind it, no readable shape",
-            f"give the tip in the frame of link {last}: --foot X Y Z in metres",
+            "; ".join((f"does not say where the foot of joint {axis.joint.name} is: {found}", *self.unread_meshes())),
+            f"give the tip in the frame of link {last} in metres: --foot {last} X Y Z, or --foot X Y Z for all legs",
         )
 
     def _in_frame_of(self, last: str, link: str, points: Array) -> Array:
@@ -106,7 +107,7 @@ class FootFinder:
         """The end of a link's shapes in the last link, and the radius if it is a sphere; None without shapes."""
         best: tuple[Array, float | None] | None = None
         for shape in getattr(self._tree.links[link], kind):
-            points = self.corners(shape)
+            points = self._points(shape)
             if points is None:
                 continue
             local = self._in_frame_of(chain.axes[2].joint.child, link, points)
@@ -116,19 +117,24 @@ class FootFinder:
                 best = end, shape.size[0] if shape.kind == "sphere" else None
         return best
 
-    def corners(self, shape: UrdfShape) -> Array | None:
-        """Points (n, 3) [m] that span a shape, in its link; None for an unreadable mesh."""
+    def _points(self, shape: UrdfShape, *, hull: bool = False) -> Array | None:
+        """Points (n, 3) [m] of a shape in its link; None for an unreadable mesh.
+
+        Of round shapes the ends of the axis, or with `hull` the corners of the box around them.
+        """
+        radius, length = shape.size[0], shape.size[-1]
         if shape.kind == "mesh":
-            points = self._vertices(shape)
-            if points is None:
+            vertices = self._vertices(shape)
+            if vertices is None:
                 return None
+            points = vertices
         elif shape.kind == "box":
-            signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-            points = signs * np.array(shape.size) / 2.0
+            points = BOX * np.array(shape.size) / 2.0
         elif shape.kind == "sphere":
-            points = np.zeros((1, 3))
+            points = BOX * radius if hull else np.zeros((1, 3))
         else:
-            points = np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]]) * shape.size[1]
+            ends = length + 2.0 * radius if hull and shape.kind == "capsule" else length
+            points = BOX * np.array([radius, radius, ends / 2.0]) * ([1.0, 1.0, 1.0] if hull else [0.0, 0.0, 1.0])
         return np.asarray(points @ shape.pose[:3, :3].T + shape.pose[:3, 3])
 
     def extents(self, links: Sequence[str]) -> Array | None:
@@ -142,45 +148,33 @@ class FootFinder:
 
     def _readable(self, link: UrdfLink) -> Iterator[Array]:
         for shape in link.collisions or link.visuals:
-            points = self.corners(shape)
+            points = self._points(shape, hull=True)
             if points is not None:
-                yield np.array([points.min(axis=0), points.max(axis=0)])
+                low, high = points.min(axis=0), points.max(axis=0)
+                yield (low + high) / 2.0 + BOX * (high - low) / 2.0
 
     def _vertices(self, shape: UrdfShape) -> Array | None:
         path = mesh_path(self._tree.path, shape.file)
-        points = None if path is None else stl_vertices(path)
+        points = None if path is None else mesh_vertices(path)
         if points is None:
-            if shape.file not in self.unreadable_meshes:
-                self.unreadable_meshes.append(shape.file)
+            self._unread[shape.file] = path
             return None
         return np.asarray(points * np.array(shape.size))
 
-
-def mesh_path(near: Path, name: str) -> Path | None:
-    """The file of a mesh, searched in ROS packages and around the URDF; None if not found."""
-    parts = urlparse(name)
-    if parts.scheme in ("package", "model"):
-        folder = package_folder(near, parts.netloc)
-        path = folder / parts.path.lstrip("/") if folder else None
-    else:
-        path = near.absolute().parent / (parts.path if parts.scheme == "file" else name)
-    return path if path is not None and path.is_file() else None
+    def unread_meshes(self) -> Iterator[str]:
+        """One sentence for each reason why meshes have not been read."""
+        reasons: dict[str, list[str]] = {}
+        for name, path in self._unread.items():
+            reasons.setdefault(_reason(path), []).append(name)
+        for reason, names in reasons.items():
+            more = ", ..." if len(names) > MAX_NAMED else ""
+            yield f"{len(names)} meshes {reason} ({', '.join(names[:MAX_NAMED])}{more}), so their extents are unknown"
 
 
-def stl_vertices(path: Path) -> Array | None:
-    """Vertices (n, 3) of a binary or ASCII STL file; None for other formats and files that are too large."""
-    if path.suffix.lower() != ".stl" or path.stat().st_size > MAX_MESH_BYTES:
-        return None
-    data = path.read_bytes()
-    if len(data) >= START:
-        (count,) = struct.unpack_from("<I", data, HEADER_BYTES)
-        if count and len(data) >= START + TRIANGLE_BYTES * count:
-            triangles = np.frombuffer(data, np.uint8, TRIANGLE_BYTES * count, START).reshape(count, TRIANGLE_BYTES)
-            corners = triangles[:, CORNERS].copy().view("<f4").reshape(-1, 3).astype(float)
-            return corners if np.isfinite(corners).all() else None
-    words = re.findall(rb"vertex\s+(\S+)\s+(\S+)\s+(\S+)", data)
-    try:
-        points = np.array([[float(word) for word in row] for row in words])
-    except ValueError:
-        return None
-    return points if len(points) and math.isfinite(float(points.sum())) else None
+def _reason(path: Path | None) -> str:
+    """Why the mesh of a path has not been read."""
+    if path is None:
+        return "are missing"
+    if library_missing(path.name):
+        return f"are DAE or OBJ, which {missing_module(ModuleNotFoundError(name='trimesh'))}"
+    return "are damaged, too large, or no STL, DAE or OBJ"

@@ -12,10 +12,10 @@ import numpy as np
 
 from hexapod_control.config.robots.draft.assumptions import assumed_radii
 from hexapod_control.config.robots.draft.leg_draft import DraftJoint, LegGeometry
-from hexapod_control.config.robots.draft.robot_draft import DraftBody, Origin, robot_name
+from hexapod_control.config.robots.draft.robot_draft import DraftBody, Origin, SourcedValue, robot_name
 from hexapod_control.config.robots.draft.rotations import angles_of_rotation
 from hexapod_control.config.robots.draft.stance_search import find_stance, lever
-from hexapod_control.config.robots.robot_keys import MAX_ANGLE_DEG
+from hexapod_control.config.robots.robot_keys import COMMON, MAX_ANGLE_DEG
 from hexapod_control.config.robots.urdf_import.body_frame import (
     DIRECTIONS,
     NAMED,
@@ -26,12 +26,13 @@ from hexapod_control.config.robots.urdf_import.body_frame import (
     leg_names,
     level_axes,
 )
-from hexapod_control.config.robots.urdf_import.body_values import BodyReader, ImportOptions, foot_radius
+from hexapod_control.config.robots.urdf_import.body_values import BodyReader, ImportOptions, expected_mass, foot_radius
 from hexapod_control.config.robots.urdf_import.findings import ImportedRobot, ImportFinding
 from hexapod_control.config.robots.urdf_import.foot_tips import FRAME_SOURCE, GIVEN_SOURCE, FootFinder, FootTip
 from hexapod_control.config.robots.urdf_import.leg_chains import JointChain, LegChains, find_legs
 from hexapod_control.config.robots.urdf_import.reading.urdf_text import read_urdf
 from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfJoint, UrdfTree, parse_tree
+from hexapod_control.config.schema import NumberRow
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.statics.static_stability import GRAVITY
@@ -43,7 +44,10 @@ KEEP_ZERO_RAD = math.radians(30.0)  # of the coxa's mid-range: up to this the UR
 UNSET_RANGE_DEG = {"coxa": (-60.0, 60.0), "femur": (-90.0, 120.0), "tibia": (-150.0, 0.0)}  # assumed
 # of femur and tibia
 MIN_LENGTH_M = 0.002
-MAX_LENGTH_M = 2.0
+MAX_LENGTH_M = next(row.quantity.upper for row in COMMON if isinstance(row, NumberRow) and row.key == "femur.length")
+USUAL_LENGTH_M = 0.5  # a leg of a small robot is no longer
+MAX_ASSUMED_KG = 30.0  # heavier robots differ too much from each other
+MAX_LIGHTER = 125.0  # a robot so many times lighter than others of its size is drawn more than five times too large
 MAX_ERROR_M = 0.005  # of the forward kinematics: axes that are not parallel or perpendicular cause it
 REPORTED_ERROR_M = 1e-6  # larger errors are reported
 # Origins of the forward direction and the feet; any other source is an assumption.
@@ -58,7 +62,8 @@ class ImportRequest:
     path: Path
     frozen: Mapping[str, float] = field(default_factory=dict)  # [rad] by the name of a joint, with * and ?
     arguments: Mapping[str, str] = field(default_factory=dict)  # of a xacro file
-    foot: Sequence[float] | None = None  # [m] tip in the frame of each last link
+    feet: Mapping[str, Sequence[float]] = field(default_factory=dict)  # [m] by last link, with * and ?, in its frame
+    scale: float = 1.0  # of all lengths of the URDF
     forward: str | None = None  # axis of the base link
     up: str | None = None
     options: ImportOptions = field(default_factory=ImportOptions)
@@ -66,14 +71,14 @@ class ImportRequest:
 
 def import_urdf(request: ImportRequest) -> ImportedRobot:
     """Imports a URDF or xacro file. Raises UrdfError."""
-    tree = parse_tree(request.path, read_urdf(request.path, request.arguments))
+    tree = parse_tree(request.path, read_urdf(request.path, request.arguments), request.scale)
     frozen = _frozen(tree, request.frozen)
     chains = find_legs(tree, frozen, DIRECTIONS[request.up] if request.up else None)
     _refuse_passive(tree, chains)
     _refuse_vertical_forward(tree, chains, request.forward)
     frame = find_frame(chains, request.forward)
     poses = tree.placements(frozen)
-    finder = FootFinder(tree, poses, request.foot)
+    finder = FootFinder(tree, poses, _given_feet(tree, chains, request.feet))
     named = _named_legs(chains, frame)
     tips = {name: finder.tip(chain) for name, chain in named.items()}
     legs = {name: _geometry(frame, poses, chains, chain, tips[name]) for name, chain in named.items()}
@@ -85,9 +90,10 @@ def import_urdf(request: ImportRequest) -> ImportedRobot:
     reader = BodyReader(tree, chains, frame, poses)
     first = next(iter(legs.values()))
     options = request.options
-    masses = reader.segment_masses(first.coxa + first.femur + first.tibia, options)
+    masses = reader.segment_masses(first.length, options)
     body = reader.body(list(legs.values()), finder, masses, options)
     total = body.mass.value + len(legs) * sum(value.value for value in masses.values())
+    _check_mass(tree, first, body.mass, total, len(legs))
     servo = reader.servo(total * GRAVITY / (len(legs) / 2.0) * lever(first), options)
     radii = assumed_radii(first, foot_radius(first, next(iter(tips.values())).radius, options))
     stance = find_stance(legs, body, masses, radii, servo)
@@ -114,6 +120,20 @@ def _frozen(tree: UrdfTree, wanted: Mapping[str, float]) -> dict[str, float]:
             known = ", ".join(name for name, joint in tree.joints.items() if joint.turns)
             raise tree.error(f"has no revolute joint {pattern!r} to freeze", f"it has {known}")
         found.update(dict.fromkeys(names, angle))
+    return found
+
+
+def _given_feet(
+    tree: UrdfTree, chains: LegChains, wanted: Mapping[str, Sequence[float]]
+) -> dict[str, Sequence[float]]:
+    """The given foot tips by the name of the last link. Raises UrdfError for a pattern that matches none."""
+    links = [chain.axes[2].joint.child for chain in chains.legs]
+    found: dict[str, Sequence[float]] = {}
+    for pattern, tip in wanted.items():
+        names = [name for name in links if fnmatchcase(name, pattern)]
+        if not names:
+            raise tree.error(f"has no leg with the last link {pattern!r}", f"the last links are {', '.join(links)}")
+        found.update(dict.fromkeys(names, tip))
     return found
 
 
@@ -156,10 +176,30 @@ def _check_lengths(tree: UrdfTree, legs: Mapping[str, LegGeometry]) -> None:
         for part, length in (("femur", leg.femur), ("tibia", leg.tibia)):
             joint = leg.joints[1 if part == "femur" else 2].name
             if length > MAX_LENGTH_M:
-                raise tree.error(f"has a {part} of {length:.3g} m behind joint {joint}", "is it in millimetres?")
+                text = f"has a {part} of {length:.3g} m behind joint {joint}, at most {MAX_LENGTH_M:g} m are possible"
+                raise tree.error(text, f"if it is drawn too large, give {_scale(leg.length)}")
             if length < MIN_LENGTH_M:
                 text = f"has a {part} of {1000.0 * length:.1f} mm behind joint {joint}"
-                raise tree.error(text, "a leg bends in femur and tibia: is the foot elsewhere? give --foot X Y Z")
+                remedy = "a leg bends in femur and tibia: is the foot elsewhere? give --foot X Y Z"
+                raise tree.error(text, remedy)
+
+
+def _check_mass(tree: UrdfTree, leg: LegGeometry, body: SourcedValue, total: float, legs: int) -> None:
+    """Refuses an assumed mass [kg] of a large robot, and a mass of the URDF that only a far smaller one has."""
+    expected = expected_mass(leg.length, legs)
+    what = f"a robot with legs of {leg.length:.2g} m weighs about {expected:.2g} kg"
+    if body.origin is Origin.ASSUMED and total > MAX_ASSUMED_KG:
+        remedy = f"give --mass KG, or {_scale(leg.length)} if it is drawn too large"
+        raise tree.error(f"gives no mass, and {what}", remedy)
+    if body.origin is Origin.READ and total < expected / MAX_LIGHTER:
+        times = f"{(expected / total) ** (1.0 / 3.0):.0f} times too large"
+        remedy = f"give {_scale(leg.length)} if it is drawn {times}, or --mass KG if the masses are wrong"
+        raise tree.error(f"has a mass of {total:.2g} kg, but {what}", remedy)
+
+
+def _scale(length: float) -> str:
+    """The option that brings a leg of this length [m] to that of a small robot."""
+    return f"--scale {10.0 ** -math.ceil(math.log10(length / USUAL_LENGTH_M)):g}"
 
 
 def _kinematics_error(
@@ -228,9 +268,7 @@ def _findings(
         )
     if body.size_origin is assumed:
         yield ImportFinding(assumed, "size of the body: the URDF has no readable shapes of the trunk")
-    if finder.unreadable_meshes:
-        text = f"{len(finder.unreadable_meshes)} meshes are missing or no STL, so their extents are unknown"
-        yield ImportFinding(assumed, f"{text}: {', '.join(finder.unreadable_meshes[:2])}")
+    yield from (ImportFinding(assumed, text) for text in finder.unread_meshes())
     if error > REPORTED_ERROR_M:
         yield ImportFinding(
             read, f"the feet differ from those of the URDF by up to {1000.0 * error:.3f} mm: crooked axes"

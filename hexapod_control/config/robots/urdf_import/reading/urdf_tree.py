@@ -132,9 +132,9 @@ def _motion(joint: UrdfJoint, value: float) -> Array:
     return pose
 
 
-def parse_tree(path: Path, text: str) -> UrdfTree:
-    """Parses the text of a URDF; `path` is used in messages. Raises UrdfError."""
-    reader = _UrdfReader(path)
+def parse_tree(path: Path, text: str, scale: float = 1.0) -> UrdfTree:
+    """Parses the text of a URDF; `path` is used in messages, `scale` is a factor on all lengths. Raises UrdfError."""
+    reader = _UrdfReader(path, scale)
     robot = reader.root(text)
     links = {link.name: link for link in map(reader.link, robot.iterfind("link"))}
     joints = {joint.name: joint for joint in map(reader.joint, robot.iterfind("joint"))}
@@ -171,8 +171,9 @@ def _root(reader: _UrdfReader, links: Mapping[str, UrdfLink], joints: Mapping[st
 class _UrdfReader:
     """Reads XML elements; errors have the name of the file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, scale: float) -> None:
         self._path = path
+        self._scale = scale
 
     def error(self, *parts: str) -> UrdfError:
         return UrdfError(self._path, None, "", *parts)
@@ -216,17 +217,16 @@ class _UrdfReader:
             pose = self._pose(element.find("origin"), f"link {link}")
             for shape in geometry if geometry is not None else ():
                 what = f"{shape.tag} of link {link}"
-                if shape.tag == "box":
-                    yield UrdfShape("box", self._triple(shape.get("size"), what, "0 0 0"), pose)
-                elif shape.tag == "sphere":
-                    yield UrdfShape("sphere", (self._number(shape, "radius", what) or 0.0,), pose)
-                elif shape.tag in ("cylinder", "capsule"):
-                    size = (self._number(shape, "radius", what) or 0.0, self._number(shape, "length", what) or 0.0)
-                    yield UrdfShape(shape.tag, size, pose)
-                elif shape.tag == "mesh":
-                    yield UrdfShape(
-                        "mesh", self._triple(shape.get("scale"), what, "1 1 1"), pose, shape.get("filename", "")
-                    )
+                if shape.tag in ("box", "mesh"):
+                    key, default = ("size", "0 0 0") if shape.tag == "box" else ("scale", "1 1 1")
+                    size: tuple[float, ...] = self._triple(shape.get(key), what, default)
+                elif shape.tag in ("sphere", "cylinder", "capsule"):
+                    keys = ("radius",) if shape.tag == "sphere" else ("radius", "length")
+                    size = tuple(self._number(shape, key, what) or 0.0 for key in keys)
+                else:
+                    continue
+                scaled = tuple(self._scale * value for value in size)
+                yield UrdfShape(shape.tag, scaled, pose, shape.get("filename", ""))
 
     def joint(self, element: ElementTree.Element) -> UrdfJoint:
         """A joint."""
@@ -255,7 +255,7 @@ class _UrdfReader:
     def _pose(self, element: ElementTree.Element | None, what: str) -> Array:
         pose = np.eye(4)
         if element is not None:
-            pose[:3, 3] = self._triple(element.get("xyz"), f"origin of {what}", "0 0 0")
+            pose[:3, 3] = self._scale * np.array(self._triple(element.get("xyz"), f"origin of {what}", "0 0 0"))
             pose[:3, :3] = rotation_from_angles(*self._triple(element.get("rpy"), f"origin of {what}", "0 0 0"))
         return pose
 
