@@ -13,6 +13,7 @@ MAINTAINER = MANIFEST.find("maintainer")
 NODES = ["gait_planner", "gamepad", "imu_driver", "inverse_kinematics", "link_frames", "mujoco_sim", "odometry"]
 NODES += ["servo_driver", "teleop", "web"]
 TOGETHER = ["robot_process", "sim_process"]  # all nodes in one process
+MESHES = ["pycollada>=0.8", "trimesh>=4.0"]  # to import a URDF whose shapes are DAE or OBJ
 WHEELS = {  # versions of rclpy, of the messages of common_interfaces and of those of rcl_interfaces
     "jazzy": ("7.1", "5.3.6", "2.0.3"),
     "kilted": ("9.1", "5.5.1", "2.3.0"),
@@ -93,6 +94,7 @@ setup(
         "gpio": ["gpiod>=2.1"],
         "ros": ros_wheels("jazzy"),
         "ros-kilted": ros_wheels("kilted"),
+        "meshes": MESHES,
         "record": ["matplotlib>=3.6", "rosbags>=0.11"],
         "sim": ["mujoco>=3.2", "pillow>=10"],
         # The SDKs of the servos' makers are there to compare frames with.
@@ -106,6 +108,7 @@ setup(
             "pytest-timeout>=2.2",
             "pytest-xdist>=3.4",
             "rosbags>=0.11",
+            *MESHES,
         ],
         "style": ["import-linter~=2.15", "mypy~=2.4.1", "ruff~=0.17.5"],
     },

@@ -18,6 +18,7 @@ PACKAGES = {  # of the Python package index, by module; and of Debian, if it has
     "gpiod": ("gpiod", "python3-libgpiod"),
     "argcomplete": ("argcomplete", "python3-argcomplete"),
     "evdev": ("evdev", "python3-evdev"),
+    "trimesh": ("trimesh pycollada", ""),
     "xacro": ("xacro", f"ros-{os.environ.get('ROS_DISTRO', 'jazzy')}-xacro"),
 }
 

@@ -11,7 +11,7 @@ from typing import TextIO
 from hexapod_control.cli.bounded_options import InputError, add_number, output_file
 from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots import saved_capabilities
-from hexapod_control.config.robots.robot_file import implausible, load
+from hexapod_control.config.robots.robot_file import confirmed, implausible, load
 from hexapod_control.core.quantity import Quantity
 from hexapod_control.evaluation.robot_check.subject import USUAL_BATTERY_WH, Remark, Seriousness, Subject
 from hexapod_control.servos.settings.unused_settings import unused_settings
@@ -49,6 +49,12 @@ def run(args: argparse.Namespace) -> int:
     count = f"{len(found)} implausible value{'s' * (len(found) > 1)}"
     values = count if found else "all values are plausible"
     found += [Remark(Seriousness.NOTE, "value", text) for text in unused]
+    found += [
+        Remark(
+            Seriousness.NOTE, "confirmed", f"{error}; confirmed: {file.confirmed[error.key]}", "", {"key": error.key}
+        )
+        for error in confirmed(file)
+    ]
     print(f"{file.path}: {values}", *([] if args.json else found), sep="\n", file=_stream(args), flush=True)
     if not args.values:
         from hexapod_control.evaluation.robot_check.checks import remarks, verdict

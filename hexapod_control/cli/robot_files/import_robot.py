@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hexapod_control.cli.bounded_options import InputError, add_number, number
+from hexapod_control.cli.bounded_options import InputError, add_number
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.draft.robot_text import robot_text
-from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.robot_keys import ROBOT, SERVO_VOLTAGE
 from hexapod_control.config.robots.servo_table import nearest_models, permitted, version_for, versions
 from hexapod_control.config.robots.urdf_import.body_frame import DIRECTIONS
@@ -21,9 +20,11 @@ from hexapod_control.config.robots.urdf_import.importer import ImportRequest, im
 from hexapod_control.config.robots.urdf_import.writing.joint_names import import_notes, mapping_text
 from hexapod_control.config.robots.urdf_import.writing.report import report_page, sections
 from hexapod_control.config.schema import NumberRow
-from hexapod_control.core.quantity import Quantity
+from hexapod_control.core.quantity import Quantity, QuantityError
 
 MAX_ANGLE_RAD = 7.0  # of a frozen joint
+EVERY_LINK = "*"
+SCALE = Quantity("", 1e-4, 1e4, "factor on all lengths, 0.001 if they are in millimetres", 1.0)
 POINT = Quantity("m", -3.0, 3.0, "coordinate of a foot tip")
 FOOT_RADIUS = next(row.quantity for row in ROBOT if isinstance(row, NumberRow) and row.key == "foot.radius")
 
@@ -42,11 +43,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--foot",
-        nargs=3,
-        type=number(POINT),
-        metavar=("X", "Y", "Z"),
-        help="center of the foot in the frame of the last link of every leg [m] (default: searched)",
+        action="append",
+        nargs="+",
+        default=[],
+        metavar=("LINK", "X"),
+        help="[LINK] X Y Z: center of the foot in the frame of this last link of a leg, or of every last link [m] "
+        "(default: searched); the name may contain * and ?",
     )
+    add_number(parser, "--scale", SCALE)
     add_number(parser, "--foot-radius", FOOT_RADIUS)
     add_number(parser, "--mass", Quantity("kg", 0.01, 200.0, "mass of the whole robot"))
     parser.add_argument(
@@ -77,8 +81,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"{taken[0]}: exists already; give --out for another name, or --force to replace it")
     files["robot file"].write_text(robot_text(robot, import_notes(robot)), encoding="utf-8")
     files["joint mapping"].write_text(mapping_text(robot), encoding="utf-8")
-    loaded = load(files["robot file"].absolute()).robot
-    files["report"].write_text(report_page(robot, loaded), encoding="utf-8")
+    files["report"].write_text(report_page(robot), encoding="utf-8")
     _print(robot, files)
     return DONE
 
@@ -94,7 +97,8 @@ def request(args: argparse.Namespace) -> ImportRequest:
         path=Path(args.urdf),
         frozen=dict(map(_frozen, args.freeze)),
         arguments=dict(_pairs("--xacro-arg", args.xacro_arg, ":=")),
-        foot=args.foot,
+        feet=dict(map(_foot, args.foot)),
+        scale=args.scale,
         forward=args.forward,
         up=args.up,
         options=_with_servo(ImportOptions(mass=args.mass, foot_radius=args.foot_radius), args.servo, args.voltage),
@@ -118,6 +122,15 @@ def _frozen(text: str) -> tuple[str, float]:
     if not abs(angle) <= MAX_ANGLE_RAD:
         raise InputError(f"--freeze: {name} must be an angle in rad, e.g. 0.5 or 30deg, is {value!r}")
     return name, angle
+
+
+def _foot(words: Sequence[str]) -> tuple[str, tuple[float, ...]]:
+    """Last link, and center of the foot (x, y, z) [m] in its frame."""
+    *link, x, y, z = words if len(words) in (3, 4) else ("", "", "", "", "")
+    try:
+        return (link[0] if link else EVERY_LINK), tuple(map(POINT.read, (x, y, z)))
+    except QuantityError as error:
+        raise InputError(f"--foot: must be [LINK] X Y Z, is {' '.join(words)!r}: each {error}") from None
 
 
 def _with_servo(options: ImportOptions, model: str, voltage: float | None) -> ImportOptions:

@@ -5,7 +5,7 @@ of their lengths. The stance with the best score is taken; the robot must be sta
 
 The score: large stance regions, and little load on the servos. The radius of the smallest stance region limits the
 speed in the worst direction. Subtracted from it are costs of the lever arm of the load and of the height, and of femur
-servos that bear more than they can hold for long.
+servos that bear more than they can hold for long, and, where it depends on the stance, of the swing time.
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hexapod_control.core.robot import Leg, Robot
+from hexapod_control.core.robot import Joint, Leg, Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.workspace.robot_gaits import gait_names
 from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, max_radii, radius_about
 
+MAX_COXA_RAD = math.radians(20.0)  # of a foothold's coxa angle from mid-range
 SHARES = tuple(np.linspace(0.1, 1.0, 37).tolist())  # of femur plus tibia, between femur axis and foothold
 DIGITS = 4  # decimals of a foothold [m]
 # Weights of the costs against the radius of the smallest stance region, all lengths over the size of a leg.
 LOAD_WEIGHT = 0.25  # of the lever arm of the load
 TORQUE_WEIGHT = 1.0  # of the femur load beyond half of the stall torque, over the stall torque
 HEIGHT_WEIGHT = 0.15  # of the walking height
+SWING_WEIGHT = 0.15  # of the logarithm of the swing time: half the time gives as much speed as a larger region
 
 
 def with_footholds(robot: Robot, rows: Collection[int]) -> Robot:
@@ -49,7 +51,8 @@ def _walks(robot: Robot) -> bool:
 
 def _candidates(robot: Robot, rows: Collection[int]) -> Iterator[Robot]:
     middle = np.mean([complex(*leg.hip[:2]) for leg in robot.legs]).item()
-    for turns in zip(*(_neutral_turns(robot.legs[row], middle) for row in rows), strict=True):
+    chosen = [robot.legs[row] for row in rows]
+    for turns in zip(*(neutral_turns(leg.coxa_joint, _radial(leg, middle)) for leg in chosen), strict=True):
         for share in SHARES:
             legs = list(robot.legs)
             for row, turn in zip(rows, turns, strict=True):
@@ -57,13 +60,19 @@ def _candidates(robot: Robot, rows: Collection[int]) -> Iterator[Robot]:
             yield replace(robot, legs=tuple(legs))
 
 
-def _neutral_turns(leg: Leg, middle: complex) -> tuple[float, float, float]:
-    """Coxa angles [rad] to try: zero, mid-range, and away from the middle [m] of the hips."""
+def neutral_turns(joint: Joint, radial: float) -> tuple[float, float, float]:
+    """Coxa angles [rad] to try, not far from mid-range: zero, mid-range, and `radial`, away from the middle of hips."""
+    middle = (joint.lower + joint.upper) / 2.0
+    least = max(joint.lower, middle - MAX_COXA_RAD)
+    most = min(joint.upper, middle + MAX_COXA_RAD)
+    zero, outward = (min(max(angle, least), most) for angle in (0.0, radial))
+    return zero, middle, outward
+
+
+def _radial(leg: Leg, middle: complex) -> float:
+    """Coxa angle [rad] that points away from the middle [m] of the hips."""
     outward = complex(*leg.hip[:2]) - middle
-    radial = math.remainder(cmath.phase(outward) - leg.hip_yaw, math.tau) if outward else 0.0
-    lower, upper = leg.coxa_joint.lower, leg.coxa_joint.upper
-    zero, radial = (min(max(angle, lower), upper) for angle in (0.0, radial))
-    return zero, (lower + upper) / 2.0, radial
+    return math.remainder(cmath.phase(outward) - leg.hip_yaw, math.tau) if outward else 0.0
 
 
 def _foothold(leg: Leg, turn: float, share: float) -> tuple[float, float]:
@@ -82,7 +91,7 @@ class ScoredStance(NamedTuple):
 
 
 def best_stance(
-    candidates: Iterable[Robot], size: float, acceptable: Callable[[Robot], bool] = lambda robot: True
+    candidates: Iterable[Robot], size: float, acceptable: Callable[[Robot], object] = lambda robot: True
 ) -> ScoredStance | None:
     """The best of the robots that differ in their stance; None if none has a stance region for every foot.
 
@@ -93,6 +102,7 @@ def best_stance(
     best_score = -math.inf
     for robot in candidates:
         cost = (LOAD_WEIGHT * reach(robot) + HEIGHT_WEIGHT * robot.walk.height) / size + _overload(robot)
+        cost += SWING_WEIGHT * math.log(robot.walk.swing_time)
         radius = _min_radius(robot, max(MIN_RADIUS, size * (best_score + cost)))
         if radius >= MIN_RADIUS and radius / size - cost > best_score and acceptable(robot):
             best_score = radius / size - cost

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -49,6 +49,7 @@ class RobotFile:
     servo_source: str  # of the servo's figures
     models: tuple[str, ...]  # of the servos of each leg
     servos: object  # section `servos` as plain data for the driver; None if absent
+    confirmed: Mapping[str, str]  # reason why the value of a key is right although it is implausible
     document: DocumentEntry = field(compare=False, repr=False)  # the whole file, as it was read
 
 
@@ -90,7 +91,14 @@ def _loaded(root: DocumentEntry) -> RobotFile:
     except RobotFileError as error:
         raise _cause(root, robot, models, error) from None
     servos = plain(root.children["servos"]) if "servos" in root.children else None
-    return RobotFile(root.path, robot, models[0], legs[0].text("servo.source"), models, servos, root)
+    return RobotFile(root.path, robot, models[0], legs[0].text("servo.source"), models, servos, _confirmed(root), root)
+
+
+def _confirmed(root: DocumentEntry) -> dict[str, str]:
+    """The reasons of the section `confirmed` by the key of the value. Raises RobotFileError."""
+    section = root.children.get("confirmed")
+    entries = {} if section is None else schema.checked_section(section, "one reason per key").children
+    return {key: robot_keys.CONFIRMED.value(entry) for key, entry in entries.items()}
 
 
 def _cause(root: DocumentEntry, robot: Robot, models: tuple[str, ...], error: RobotFileError) -> FileError:
@@ -104,6 +112,15 @@ def _cause(root: DocumentEntry, robot: Robot, models: tuple[str, ...], error: Ro
 
 def implausible(file: RobotFile) -> tuple[FileError, ...]:
     """Values within bounds but unlikely for a real robot, as errors of the file, the most reliable first."""
+    return tuple(error for error in _unlikely(file) if error.key not in file.confirmed)
+
+
+def confirmed(file: RobotFile) -> tuple[FileError, ...]:
+    """Such values that the section `confirmed` of the file says are right."""
+    return tuple(error for error in _unlikely(file) if error.key in file.confirmed)
+
+
+def _unlikely(file: RobotFile) -> tuple[FileError, ...]:
     return located_errors(file.document, findings(CheckedRobot(file.robot, file.models)))
 
 
@@ -115,7 +132,7 @@ def plausibility_warning(file: RobotFile) -> str:
 def _refuse_unknown(root: DocumentEntry) -> None:
     top = schema.known_keys(row.key for row in robot_keys.ROBOT)
     leg = schema.known_keys(row.key for row in (*robot_keys.COMMON, robot_keys.SERVO_VOLTAGE))
-    others = dict.fromkeys(("legs", "gaits", *robot_keys.OPTIONAL_SECTIONS))
+    others = dict.fromkeys(("legs", "gaits", "confirmed", *robot_keys.OPTIONAL_SECTIONS))
     schema.refuse_unknown(root, {**top, "leg": leg, **others})
     legs = _section(root, "legs")
     for name, entry in legs.children.items():

@@ -96,3 +96,6 @@ ODOMETRY_SCALE: tuple[NumberRow, ...] = (  # under the optional section `odometr
     NumberRow("turn", Quantity("", 0.5, 2.0, "factor on turns", hint=_CALIBRATE)),
 )
 OPTIONAL_SECTIONS = ("servos", "io", "odometry_scale")  # checked by their readers: servos.settings, `odometry_scale`
+CONFIRMED = TextRow(
+    "", r"(?s).*\S.*", "the reason in words", "e.g. long femurs on purpose", meaning="why an implausible value is right"
+)

@@ -30,10 +30,14 @@ from hexapod_control.core.statics.static_stability import center_of_mass, suppor
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits, neutral_center
 from hexapod_control.core.workspace.stance_regions import max_radii, nominal_stance, radius_about
-from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, stride_margin, swaying_stride_margin
+from hexapod_control.core.workspace.stride_stability import (
+    MIN_STRIDE_MARGIN,
+    STRIDE_SHARES,
+    stride_share,
+    swaying_stride_margin,
+)
 
 MIN_MARGIN = 0.01  # [m] static margin of strides on fewer legs
-STRIDE_SHARES = tuple(0.1 * k for k in range(10, 2, -1))  # of the stance regions, tried for such strides
 # [m] between the candidate shifts, and their number in each direction
 SHIFT_STEP = 0.005
 SHIFT_STEPS = 14
@@ -129,9 +133,7 @@ def _stride_share(capabilities: Capabilities, gait: Gait) -> float:
     stance = nominal_stance(capabilities.robot)
     center_at = partial(neutral_center, capabilities.robot)
     if gait.sway == (0.0, 0.0):
-        center = center_at()
-        margins = ((share, stride_margin((gait,), stance, center, share)) for share in STRIDE_SHARES)
-        return next((share for share, margin in margins if margin >= MIN_MARGIN), 0.0)
+        return stride_share(gait, stance, center_at(), MIN_MARGIN)
     region_share = capabilities.region_share(gait)
     margins = ((share, swaying_stride_margin(gait, stance, center_at, share * region_share)) for share in STRIDE_SHARES)
     return next((share for share, margin in margins if margin >= MIN_STRIDE_MARGIN), 0.0)

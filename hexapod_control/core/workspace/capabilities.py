@@ -17,8 +17,13 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import margins_by_legs_in_swing
 from hexapod_control.core.workspace.robot_gaits import gaits, neutral_center
 from hexapod_control.core.workspace.speed_envelope import SpeedEnvelope
-from hexapod_control.core.workspace.stance_regions import REGION_SHARES, StanceRegions, StanceRegionTable
-from hexapod_control.core.workspace.stride_stability import stride_margin
+from hexapod_control.core.workspace.stance_regions import (
+    REGION_SHARES,
+    StanceRegions,
+    StanceRegionTable,
+    nominal_stance,
+)
+from hexapod_control.core.workspace.stride_stability import STRIDE_SHARES, stride_margin, stride_share
 from hexapod_control.core.workspace.strides.stride_search import stride_centers
 from hexapod_control.core.workspace.strides.stride_table import StrideTable
 
@@ -78,7 +83,11 @@ class Capabilities:
         margins = margins_by_legs_in_swing(footholds, neutral_center(robot))
         fastest = min(rows.values(), key=lambda gait: gait.stance_time)
         strides = StrideTable(robot, stances, fastest, stride_centers(robot, fastest))
-        return cls(robot, rows, stances, strides, SpeedEnvelope(robot, stances, strides, rows), margins)
+        envelope = SpeedEnvelope(robot, stances, strides, rows)
+        shares = stride_shares(robot)
+        if min(shares.values()) < 1.0:
+            envelope = envelope.with_stride_shares(shares)
+        return cls(robot, rows, stances, strides, envelope, margins)
 
     @property
     def neutral_stance(self) -> StanceRegions:
@@ -144,6 +153,19 @@ class Capabilities:
         lift = self.robot.walk.lift_height
         fitting = (share for share in REGION_SHARES if all(self.strides.fits(end, share, lift) for end in ends))
         return next(fitting, REGION_SHARES[-1])
+
+
+def stride_shares(robot: Robot) -> dict[str, float]:
+    """The share of the stance regions in which strides keep their static margin, by gait; 1 for gaits that sway.
+
+    The least share for a gait that keeps it with none. Raises ValueError if the robot has no gait.
+    """
+    stance = nominal_stance(robot)
+    center = neutral_center(robot)
+    return {
+        name: stride_share(gait, stance, center) or STRIDE_SHARES[-1] if gait.sway == (0.0, 0.0) else 1.0
+        for name, gait in gaits(robot).items()
+    }
 
 
 def _size(twist: Twist) -> float:

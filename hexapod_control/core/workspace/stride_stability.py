@@ -16,6 +16,7 @@ from hexapod_control.core.workspace.stance_regions import DIRECTIONS, StanceRegi
 
 STRIDE_DIRECTIONS = DIRECTIONS[::2]
 MIN_STRIDE_MARGIN = 0.005  # [m] static margin that full strides must have
+STRIDE_SHARES = tuple(0.1 * k for k in range(10, 2, -1))  # of the stance regions, tried for strides with a margin
 COLLINEAR = 1e-12  # [m^2] for rounding: cross product up to which a foot counts as on an edge
 TOUCH_DOWN_PHASE_STEP = 1e-6  # share of a cycle before a touch-down, at which the margin is evaluated
 
@@ -31,6 +32,14 @@ def stride_margin(
     """
     normals_and_offsets = _edges(gaits, moved or (stance,), share)
     return float((normals_and_offsets[:, :2] @ center - normals_and_offsets[:, 2]).min())
+
+
+def stride_share(gait: Gait, stance: StanceRegions, center: Point, least: float = MIN_STRIDE_MARGIN) -> float:
+    """Largest of STRIDE_SHARES with which strides keep the static margin `least` [m]; 0 if there is none.
+
+    `center` is the center of mass (x, y) [m, base_footprint].
+    """
+    return next((share for share in STRIDE_SHARES if stride_margin((gait,), stance, center, share) >= least), 0.0)
 
 
 def swaying_stride_margin(

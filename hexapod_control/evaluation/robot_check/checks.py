@@ -230,10 +230,11 @@ def _limit(subject: Subject, gait: str, forward: float) -> str:
     capabilities = subject.capabilities
     height = subject.robot.walk.height
     row = capabilities.gaits[gait]
-    wide = capabilities.envelope.with_stride_shares({gait: 1.5})
+    share = capabilities.envelope.stride_shares.get(gait, 1.0)
+    wide = capabilities.envelope.with_stride_shares({gait: 1.5 * share})
     wider = wide.limit(row, height, capabilities.region_share(row), Twist(100.0 * forward, 0.0, 0.0)).twist.vx
     if wider > 1.05 * forward:
-        return "the step radius"
+        return "the step radius" if share == 1.0 else "the static margin of its strides"
     fastest = np.array([[joint.no_load_speed for joint in leg.joints] for leg in subject.robot.legs])
     shares = (np.abs(subject.walk.velocity) / fastest).max(axis=(0, 1))
     return f"the speed of the {JOINTS[int(np.argmax(shares))]} servos"
@@ -250,7 +251,11 @@ def margins(subject: Subject) -> Iterator[Remark]:
         yield Remark(seriousness, "margin", text, change, {"gait": name, "margin_m": round(margin, 5)})
     walk = subject.walk
     text = f"Walking with {max(map(abs, walk.twist)):.3f} m/s in {walk.gait} the margin is {1e3 * walk.margin:.0f} mm"
-    yield Remark(Seriousness.FIGURE, "margin", text, "", {"gait": walk.gait, "walking_margin_m": round(walk.margin, 5)})
+    figures = {"gait": walk.gait, "walking_margin_m": round(walk.margin, 5)}
+    tips = walk.margin < 0.0
+    change = f"another gait, or move the center of mass or the footholds by {-1e3 * walk.margin:.0f} mm" if tips else ""
+    seriousness = Seriousness.PROBLEM if tips else Seriousness.FIGURE
+    yield Remark(seriousness, "margin", f"{text}: the robot tips" if tips else text, change, figures)
 
 
 def footholds(subject: Subject) -> Iterator[Remark]:

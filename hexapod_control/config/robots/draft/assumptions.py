@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from hexapod_control.config.robots.draft.leg_draft import LegGeometry
 from hexapod_control.config.robots.draft.robot_draft import DraftServo, Origin, SourcedValue
 from hexapod_control.config.robots.servo_table import version_for
+from hexapod_control.core.names import JOINTS
 
 LEG_SHARES = {"coxa": 0.35, "femur": 0.325, "tibia": 0.325}  # of the mass of a leg
 RADIUS_SHARES = {"coxa": 0.16, "femur": 0.16, "tibia": 0.05, "foot": 0.06}  # of the length of femur or tibia
 FULL_TORQUE_ERROR = math.radians(5.0)  # [rad] position error at which a servo outputs its stall torque
+LINK_DENSITY = 4000.0  # [kg/m3] of a link that is as thick as its mass needs
+MIN_LENGTH_M = 0.01  # of a link, for its thickness
 STIFFNESS_NOTE = f"stall torque at an error of {math.degrees(FULL_TORQUE_ERROR):g} deg"
 
 
-def assumed_radii(leg: LegGeometry, foot: SourcedValue | None) -> dict[str, SourcedValue]:
-    """Radii [m] of coxa, femur, tibia and foot for collisions and drawings; `foot` replaces the assumed one."""
+def assumed_radii(
+    leg: LegGeometry, foot: SourcedValue | None, masses: Mapping[str, SourcedValue]
+) -> dict[str, SourcedValue]:
+    """Radii [m] of coxa, femur, tibia and foot for collisions and drawings, thick enough for the mass of each link.
+
+    `foot` replaces the assumed one.
+    """
     lengths = {"coxa": leg.femur, "femur": leg.femur, "tibia": leg.tibia, "foot": leg.tibia}
     found = {
         name: SourcedValue(max(0.001, share * lengths[name]), Origin.ASSUMED, "a share of the length")
         for name, share in RADIUS_SHARES.items()
     }
+    for name, length in zip(JOINTS, (leg.coxa, leg.femur, leg.tibia), strict=True):
+        least = math.sqrt(masses[name].value / (math.pi * max(length, MIN_LENGTH_M) * LINK_DENSITY))
+        if found[name].value < least:
+            found[name] = SourcedValue(least, Origin.ASSUMED, "by the mass")
     if foot is not None:
         found["foot"] = foot
     largest = leg.tibia / 2.0 - found["foot"].value  # a robot file needs a tibia longer than 2 x (tibia + foot radius)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 
 from hexapod_control.config.robots.draft.leg_draft import LegGeometry
 from hexapod_control.config.robots.draft.robot_draft import DraftServo, Origin, RobotDraft, SourcedValue
@@ -27,12 +29,14 @@ class FileNotes:
     servo: str  # remedy for a model that is not in the table
     servo_source: str
     height: str
+    confirmed: Mapping[str, str] = field(default_factory=dict)  # reasons by key, as in the section of that name
 
 
 def robot_text(draft: RobotDraft, notes: FileNotes) -> str:
     """The robot file."""
     head = [*(f"# {line}" for line in notes.head), "", f"name: {draft.name}", ""]
-    return "\n".join((*head, *_body(draft, notes), *_leg(draft, notes), *_legs(draft), *_walk(draft, notes.height), ""))
+    parts = (_body(draft, notes), _leg(draft, notes), _legs(draft), _walk(draft, notes.height), _confirmed(notes))
+    return "\n".join((*head, *chain.from_iterable(parts), ""))
 
 
 def exact(value: float) -> str:
@@ -165,3 +169,10 @@ def _walk(draft: RobotDraft, note: str) -> Iterator[str]:
     yield _commented(f"  swing_time: {stance.swing_time:g}", "[s] ASSUMED: the servos are fast enough to lift the feet")
     yield _commented(f"  lift_height: {stance.lift:.4f}", "[m] ASSUMED: a share of femur and tibia")
     yield "  preload: 0.0"
+
+
+def _confirmed(notes: FileNotes) -> Iterator[str]:
+    if notes.confirmed:
+        yield "\n# Unusual values that `hexapod check` need not report, each with the reason."
+        yield "confirmed:"
+        yield from (f"  {key}: {json.dumps(reason)}" for key, reason in notes.confirmed.items())  # JSON is YAML

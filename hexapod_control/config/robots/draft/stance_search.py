@@ -9,14 +9,18 @@ from itertools import product
 
 import numpy as np
 
-from hexapod_control.config.robots.draft.leg_draft import LegGeometry
+from hexapod_control.config.robots.draft.leg_draft import DraftJoint, LegGeometry
 from hexapod_control.config.robots.draft.robot_draft import DraftBody, DraftServo, DraftStance, RobotDraft, SourcedValue
-from hexapod_control.config.robots.foothold_choice import ScoredStance, best_stance, reach
+from hexapod_control.config.robots.foothold_choice import ScoredStance, best_stance, neutral_turns
 from hexapod_control.config.robots.robot_keys import MIN_COXA_M
-from hexapod_control.core.gait.swing_trajectory import PEAK_LIFT_SPEED
+from hexapod_control.core.gait.gait_table import AUTO
+from hexapod_control.core.gait.swing_trajectory import travel_and_lift
+from hexapod_control.core.kinematics.leg_batch import joints_at_contacts
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Body, Joint, Leg, Robot, Segment, WalkDefaults
-from hexapod_control.core.workspace.robot_gaits import gaits
+from hexapod_control.core.workspace.capabilities import stride_shares
+from hexapod_control.core.workspace.robot_gaits import known_gaits
+from hexapod_control.core.workspace.swing_limits import PROGRESS, SPEED_SHARE, shortest_swing
 
 FEMUR_DEG = (-20.0, -10.0, 0.0, 10.0, 20.0, 30.0, 40.0, 50.0)  # femur directions above the horizontal
 TIBIA_DEG = (-60.0, -70.0, -80.0, -90.0, -100.0)  # tibia directions above the horizontal
@@ -25,9 +29,10 @@ STEEPEST_FEMUR_RAD = math.radians(60.0)  # above or below the horizontal, for a 
 AMPLE_RADIUS_SHARE = 0.12  # of femur plus tibia: larger stance regions are not preferred
 LIFT_HEIGHT_SHARES = (0.15, 0.08, 0.04)  # of femur plus tibia
 ROUNDING_DIGITS = 4  # [m, rad] of the legs in the search, so that equal ones are recognised
-FIRST_GAIT = "tripod"
 SAME_TURN_RAD = math.radians(3.0)  # of a coxa: candidates this close are tried once
 SWING_TIME_S = 0.45  # with servos that are fast enough
+LONG_SWING_S = 2.0  # with a longer one the feet are lifted less ...
+SLOW_LIFT_SHARE = 0.08  # ... down to this share: lower ones touch the ground, because legs give way
 LIFT_SPEED_SHARE = 0.4  # of the no-load speed for lifting a foot; the rest is for its travel
 
 
@@ -55,18 +60,21 @@ def find_stance(
     found: list[ScoredStance] = []
     for share in LIFT_HEIGHT_SHARES:
         stances = [each for each in _stances(legs, share * size, radii["foot"].value, height) if each.height > lowest]
-        best = best_stance((_standing(model, each) for each in stances if each.height > each.lift), size)
-        found += [best] if best is not None and _gaits(best.robot) else []
-        if best is not None and best.radius > AMPLE_RADIUS_SHARE * size:
+        robots = [_timed(_standing(model, each)) for each in stances if each.height > each.lift]
+        wishes = (_has_usual_gait, _steady_gaits, _stable_gaits)  # the strictest first
+        best = next(filter(None, (best_stance(robots, size, wish) for wish in wishes)), None)
+        found += [best] if best is not None else []
+        if best is None or best.radius <= AMPLE_RADIUS_SHARE * size:
+            continue
+        if best.robot.walk.swing_time < LONG_SWING_S or share <= SLOW_LIFT_SHARE:
             break
     if not found:
         return None
     robot = max(found, key=lambda each: each.score).robot
-    names = _gaits(robot)
     places = {leg.name: leg.foothold for leg in robot.legs}
-    gait = FIRST_GAIT if FIRST_GAIT in names else names[0]
-    lift = robot.walk.lift_height
-    return DraftStance(robot.walk.height, lift, _swing_time(robot, servo), places, gait)
+    walk = robot.walk
+    gait = next(iter((*_steady_gaits(robot), *_stable_gaits(robot))))  # the usual one is the first
+    return DraftStance(walk.height, walk.lift_height, walk.swing_time, places, gait)
 
 
 def draft_robot(draft: RobotDraft) -> Robot:
@@ -75,19 +83,32 @@ def draft_robot(draft: RobotDraft) -> Robot:
     return replace(_standing(model, draft.stance), name=draft.name)
 
 
-def _swing_time(robot: Robot, servo: DraftServo) -> float:
-    """Time [s] in which the femurs can lift and lower the feet."""
-    lever = min(reach(robot), robot.legs[0].tibia.length)
-    peak = PEAK_LIFT_SPEED * robot.walk.lift_height  # [m per swing]
-    return max(SWING_TIME_S, round(peak / (lever * LIFT_SPEED_SHARE * servo.speed.value), 2))
+def _timed(robot: Robot) -> Robot:
+    """The robot with a swing time in which its servos lift and lower a foot at LIFT_SPEED_SHARE of their speed."""
+    x, y = robot.legs[0].foothold
+    lifts = robot.walk.lift_height * travel_and_lift(PROGRESS)[1]
+    contacts = np.full_like(lifts, x), np.full_like(lifts, y), lifts
+    joints = joints_at_contacts(robot.legs[0], robot.foot_radius, robot.walk.height, contacts).joints
+    least = float(shortest_swing(robot.legs[0], joints)) * SPEED_SHARE / LIFT_SPEED_SHARE
+    return replace(robot, walk=replace(robot.walk, swing_time=max(SWING_TIME_S, round(least, 2))))
 
 
-def _gaits(robot: Robot) -> tuple[str, ...]:
-    """Names of the gaits in which the robot is statically stable."""
+def _stable_gaits(robot: Robot) -> dict[str, float]:
+    """The gaits in which a robot is statically stable, with the share of the regions that its strides may use."""
     try:
-        return tuple(gaits(robot))
+        return stride_shares(robot)
     except ValueError:
-        return ()
+        return {}
+
+
+def _steady_gaits(robot: Robot) -> list[str]:
+    """The gaits in which a robot is statically stable with full strides."""
+    return [name for name, share in _stable_gaits(robot).items() if share == 1.0]
+
+
+def _has_usual_gait(robot: Robot) -> bool:
+    """True if the gait that is usual for this number of legs is one of them."""
+    return next(iter(known_gaits(robot))) in _steady_gaits(robot)
 
 
 def _stances(
@@ -105,7 +126,7 @@ def _stances(
             feet = {name: leg.foot(angles[name]) for name, leg in legs.items()}
             walk_height = foot_radius - float(np.mean([foot[2] for foot in feet.values()]))
             places = {name: (round(float(f[0]), 4), round(float(f[1]), 4)) for name, f in feet.items()}
-            yield DraftStance(round(walk_height, 4), round(lift, 4), SWING_TIME_S, places, FIRST_GAIT)
+            yield DraftStance(round(walk_height, 4), round(lift, 4), SWING_TIME_S, places, AUTO)
 
 
 def _link_directions(leg: LegGeometry, foot_radius: float, height: float | None) -> Iterator[tuple[float, float]]:
@@ -121,18 +142,14 @@ def _link_directions(leg: LegGeometry, foot_radius: float, height: float | None)
 
 
 def _neutral_turns(legs: Mapping[str, LegGeometry], middle: np.ndarray) -> Iterator[dict[str, float]]:
-    """Coxa angles [rad] to try: zero, mid-range, and radially outwards."""
-    yield {name: _within(leg, 0.0) for name, leg in legs.items()}
-    yield {name: math.radians((leg.joints[0].lower + leg.joints[0].upper) / 2.0) for name, leg in legs.items()}
-    away = {name: leg.hip[:2] - middle for name, leg in legs.items()}
-    yield {
-        name: _within(leg, math.remainder(math.atan2(away[name][1], away[name][0]) - leg.yaw, math.tau))
-        for name, leg in legs.items()
-    }
-
-
-def _within(leg: LegGeometry, angle: float) -> float:
-    return min(max(angle, math.radians(leg.joints[0].lower)), math.radians(leg.joints[0].upper))
+    """Coxa angles [rad] to try, by leg."""
+    rows = []
+    for leg in legs.values():
+        x, y = leg.hip[:2] - middle
+        rows.append(
+            neutral_turns(_joint(leg.joints[0], 1.0, 1.0, 1.0), math.remainder(math.atan2(y, x) - leg.yaw, math.tau))
+        )
+    return (dict(zip(legs, turns, strict=True)) for turns in zip(*rows, strict=True))
 
 
 def _standing(model: Robot, stance: DraftStance) -> Robot:
@@ -149,7 +166,7 @@ def _model(
 ) -> Robot:
     """The robot as the planner sees it, without a stance yet."""
     trunk = Body(body.size, body.center, body.mass.value, body.center_of_mass)
-    walk = WalkDefaults(FIRST_GAIT, 1.0, SWING_TIME_S, 0.0, 0.0)
+    walk = WalkDefaults(AUTO, 1.0, SWING_TIME_S, 0.0, 0.0)
     rows = tuple(_leg(name, leg, masses, radii, servo) for name, leg in legs.items())
     return Robot("draft", trunk, rows, radii["foot"].value, (0.0, 0.0, 0.0), walk)
 
@@ -167,8 +184,7 @@ def _leg(
         for part in JOINTS
     )
     figures = (servo.speed.value, servo.torque.value, servo.stiffness.value)
-    ends = [(round(math.radians(joint.lower), 3), round(math.radians(joint.upper), 3)) for joint in leg.joints]
-    first, second, third = (Joint(max(-math.pi, lower), min(math.pi, upper), *figures) for lower, upper in ends)
+    first, second, third = (_joint(joint, *figures) for joint in leg.joints)
     x, y, z = (round(value, ROUNDING_DIGITS) for value in leg.hip.tolist())
     return Leg(
         name=name,
@@ -185,3 +201,9 @@ def _leg(
         foothold=(0.0, 0.0),
         tilt=(round(leg.tilt[0], ROUNDING_DIGITS), round(leg.tilt[1], ROUNDING_DIGITS)),
     )
+
+
+def _joint(joint: DraftJoint, *figures: float) -> Joint:
+    """A joint with speed [rad/s], torque [N m] and stiffness [N m/rad] of its servo."""
+    lower, upper = (round(math.radians(end), 3) for end in (joint.lower, joint.upper))
+    return Joint(max(-math.pi, lower), min(math.pi, upper), *figures)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.errors import FileError
+from hexapod_control.config.robots.foothold_choice import MAX_COXA_RAD
 from hexapod_control.config.robots.plausibility import servo_rules, symmetry_rules
 from hexapod_control.config.robots.plausibility.finding import CheckedRobot, Finding, listed, neutral_coxa
 from hexapod_control.config.robots.robot_keys import MIN_COXA_M
@@ -37,7 +38,7 @@ LONGER_COXA = 1.0  # times femur and tibia together
 # radius of the foot over the radius, and over the length, of the tibia
 MIN_FOOT = 0.2
 MAX_FOOT = 0.25
-MAX_COXA_RAD = math.radians(20.0)  # neutral angle from the middle of its range
+ROUNDING_RAD = math.radians(2.0)  # of a foothold with four decimals, and of a tilted hip
 MIN_RANGE_RAD = math.radians(30.0)
 
 
@@ -174,7 +175,7 @@ def directions(case: CheckedRobot) -> Iterator[Finding]:
     for leg in case.robot.legs:
         middle = (leg.coxa_joint.lower + leg.coxa_joint.upper) / 2.0
         angle = neutral_coxa(leg)
-        if abs(angle - middle) <= MAX_COXA_RAD:
+        if abs(angle - middle) <= MAX_COXA_RAD + ROUNDING_RAD:
             continue
         yaw = math.degrees(leg.hip_yaw)
         needed = math.degrees(leg.hip_yaw + angle)

@@ -26,6 +26,7 @@ DIRECTIONS = {
 PREFERENCE = {"x": 0.6, "y": 0.3, "-y": 0.2, "-x": 0.1, "z": 0.05, "-z": 0.0}  # added to scores, to break ties
 ALONG = {"front": 1, "fore": 1, "forward": 1, "f": 1, "rear": -1, "back": -1, "hind": -1, "r": -1, "b": -1, "h": -1}
 MIDDLE = ("middle", "mid", "center", "centre", "m", "c")
+SIDE_WORDS = {1.0: "left", -1.0: "right", 0.0: ""}  # of the names, by the sign of y
 SIDE = {"left": 1, "right": -1, "l": 1, "r": -1}
 
 
@@ -124,22 +125,18 @@ def _majority(votes: Sequence[int]) -> int:
 
 
 def leg_names(points: Array) -> tuple[str, ...]:
-    """Names of legs at points (n, 2) [m] of base_link, e.g. left_front; by angle if they are not in two even rows."""
-    radius = float(np.linalg.norm(points - points.mean(axis=0), axis=1).mean())
-    across = points[:, 1] - points[:, 1].mean()
-    sides = [[k for k, y in enumerate(across) if sign * y > CENTERLINE_SHARE * radius] for sign in (1.0, -1.0)]
-    if len(sides[0]) != len(sides[1]) or sum(map(len, sides)) != len(points):
-        around = np.arctan2(across, points[:, 0] - points[:, 0].mean())
-        order = sorted(range(len(points)), key=lambda k: (around[k] + 1e-6) % (2.0 * np.pi))
-        half = (len(points) + 1) // 2
-        sides = [order[:half], order[: half - 1 : -1]]
-    else:
-        sides = [sorted(side, key=lambda k: -points[k, 0]) for side in sides]
+    """Names of legs at points (n, 2) [m] of base_link: by side, those on the centerline by none; e.g. left_front."""
+    middle = points.mean(axis=0)
+    across = (points - middle)[:, 1] / float(np.linalg.norm(points - middle, axis=1).mean())
+    sides = np.where(np.abs(across) > CENTERLINE_SHARE, np.sign(across), 0.0)
     names = [""] * len(points)
-    for side, rows in zip(("left", "right"), sides, strict=True):
-        places = PLACES.get(len(rows), tuple(str(k + 1) for k in range(len(rows))))
+    for side, word in SIDE_WORDS.items():
+        rows = sorted(np.flatnonzero(sides == side).tolist(), key=lambda k: -points[k, 0])
+        places = PLACES.get(len(rows), tuple(str(k + 1) if word else f"leg_{k + 1}" for k in range(len(rows))))
+        if side == 0.0 and len(rows) == 1:
+            places = ("front" if points[rows[0], 0] > middle[0] else "rear",)
         for row, place in zip(rows, places, strict=True):
-            names[row] = "_".join(filter(None, (side, place)))
+            names[row] = "_".join(filter(None, (word, place)))
     return tuple(names)
 
 

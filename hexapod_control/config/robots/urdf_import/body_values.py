@@ -13,6 +13,7 @@ import numpy as np
 from hexapod_control.config.robots.draft.assumptions import LEG_SHARES, table_servo, unlisted_servo
 from hexapod_control.config.robots.draft.leg_draft import LegGeometry
 from hexapod_control.config.robots.draft.robot_draft import DraftBody, DraftServo, Origin, SourcedValue
+from hexapod_control.config.robots.plausibility.servo_rules import SPEED
 from hexapod_control.config.robots.robot_keys import MIN_MASS_KG
 from hexapod_control.config.robots.urdf_import.body_frame import BodyFrame
 from hexapod_control.config.robots.urdf_import.foot_tips import FootFinder
@@ -25,7 +26,6 @@ from hexapod_control.core.robot import Vector
 # [kg/m3] mass over the cube of the leg's length
 BODY_DENSITY = 68.0
 LEG_DENSITY = 10.75
-PLAUSIBLE_SPEEDS = (0.5, 30.0)  # [rad/s] of a servo
 ASSUMED_SPEED = 6.0  # [rad/s]
 PLAUSIBLE_TORQUES = (1.3, 30.0)  # stall torque over the torque when standing on half of the legs
 ASSUMED_TORQUE = 5.0  # likewise, a factor
@@ -134,9 +134,7 @@ class BodyReader:
         if options.voltage is not None:
             return table_servo(options.servo, options.voltage)
         joints = [axis.joint for chain in self._chains.legs for axis in chain.axes]
-        speed = _smallest_or_assumed(
-            "velocity", [joint.velocity for joint in joints], PLAUSIBLE_SPEEDS, ASSUMED_SPEED, "rad/s"
-        )
+        speed = _smallest_or_assumed("velocity", [joint.velocity for joint in joints], SPEED, ASSUMED_SPEED, "rad/s")
         bounds = (PLAUSIBLE_TORQUES[0] * load, PLAUSIBLE_TORQUES[1] * load)
         torque = _smallest_or_assumed(
             "effort", [joint.effort for joint in joints], bounds, ASSUMED_TORQUE * load, "N m"

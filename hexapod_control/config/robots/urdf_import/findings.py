@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hexapod_control.config.errors import FileError
 from hexapod_control.config.robots.draft.robot_draft import Origin, RobotDraft
 from hexapod_control.config.robots.urdf_import.body_frame import BodyFrame
 from hexapod_control.config.robots.urdf_import.foot_tips import FootTip
@@ -30,3 +31,4 @@ class ImportedRobot(RobotDraft):
     fixed: dict[str, float]  # [rad] angles of joints outside the legs
     error: float  # [m] largest difference between the forward kinematics of the URDF and of the robot file
     findings: tuple[ImportFinding, ...]
+    unusual: tuple[FileError, ...] = ()  # values that `hexapod check` would call wrong, unless they are confirmed

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
@@ -23,6 +22,7 @@ CENTER_SHARE = 0.3  # of the femur's length: a farther center of mass is used to
 GIVEN_SOURCE = "given"
 FRAME_SOURCE = "a frame behind the last joint"
 CENTER_SOURCE = "twice as far as the center of mass, as there is no frame and no readable shape"
+MAX_MESH_M = 3.0  # a larger one is in millimetres and not scaled, or of the world around the robot
 MAX_NAMED = 2  # meshes in a message
 BOX = np.array(tuple(product((-1.0, 1.0), repeat=3)))  # corners of a box with edges of 2
 FOOT_NAME = re.compile(r"foot|feet|tip|toe|end|ee$|contact|sole|claw", re.IGNORECASE)
@@ -46,7 +46,7 @@ class FootFinder:
         self._tree = tree
         self._poses = poses
         self._given = given
-        self._unread: dict[str, Path | None] = {}  # file of a mesh by its name in the URDF
+        self._unread: dict[str, str] = {}  # reason by the name of a mesh in the URDF
 
     def tip(self, chain: JointChain) -> FootTip:
         """The foot of a leg. Raises UrdfError if it cannot be determined."""
@@ -78,7 +78,9 @@ class FootFinder:
         near = max(*away, farthest)
         found = "no frame behind it, no readable shape"
         if near > 1e-3:
-            found = f"what is behind it ends {1e3 * near:.0f} mm from its axis, too near for a femur of {1e3 * femur:.0f} mm"
+            found = (
+                f"what is behind it ends {1e3 * near:.0f} mm from its axis, near for a femur of {1e3 * femur:.0f} mm"
+            )
         raise self._tree.error(
             "; ".join((f"does not say where the foot of joint {axis.joint.name} is: {found}", *self.unread_meshes())),
             f"give the tip in the frame of link {last} in metres: --foot {last} X Y Z, or --foot X Y Z for all legs",
@@ -156,25 +158,24 @@ class FootFinder:
     def _vertices(self, shape: UrdfShape) -> Array | None:
         path = mesh_path(self._tree.path, shape.file)
         points = None if path is None else mesh_vertices(path)
-        if points is None:
-            self._unread[shape.file] = path
-            return None
-        return np.asarray(points * np.array(shape.size))
+        if path is None:
+            reason = "are missing"
+        elif points is None and library_missing(path.name):
+            reason = f"are DAE or OBJ, which {missing_module(ModuleNotFoundError(name='trimesh'))}"
+        elif points is None:
+            reason = "are damaged, too large a file, or no STL, DAE or OBJ"
+        elif np.ptp(points * np.array(shape.size)) > MAX_MESH_M:
+            reason = "are many metres long, so in another unit"
+        else:
+            return np.asarray(points * np.array(shape.size))
+        self._unread[shape.file] = reason
+        return None
 
     def unread_meshes(self) -> Iterator[str]:
         """One sentence for each reason why meshes have not been read."""
         reasons: dict[str, list[str]] = {}
-        for name, path in self._unread.items():
-            reasons.setdefault(_reason(path), []).append(name)
+        for name, reason in self._unread.items():
+            reasons.setdefault(reason, []).append(name)
         for reason, names in reasons.items():
             more = ", ..." if len(names) > MAX_NAMED else ""
             yield f"{len(names)} meshes {reason} ({', '.join(names[:MAX_NAMED])}{more}), so their extents are unknown"
-
-
-def _reason(path: Path | None) -> str:
-    """Why the mesh of a path has not been read."""
-    if path is None:
-        return "are missing"
-    if library_missing(path.name):
-        return f"are DAE or OBJ, which {missing_module(ModuleNotFoundError(name='trimesh'))}"
-    return "are damaged, too large, or no STL, DAE or OBJ"

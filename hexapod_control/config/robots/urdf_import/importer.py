@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
 
+from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.draft.assumptions import assumed_radii
 from hexapod_control.config.robots.draft.leg_draft import DraftJoint, LegGeometry
 from hexapod_control.config.robots.draft.robot_draft import DraftBody, Origin, SourcedValue, robot_name
+from hexapod_control.config.robots.draft.robot_text import robot_text
 from hexapod_control.config.robots.draft.rotations import angles_of_rotation
 from hexapod_control.config.robots.draft.stance_search import find_stance, lever
+from hexapod_control.config.robots.robot_file import RobotFile, from_text, implausible
 from hexapod_control.config.robots.robot_keys import COMMON, MAX_ANGLE_DEG
 from hexapod_control.config.robots.urdf_import.body_frame import (
     DIRECTIONS,
@@ -32,6 +35,7 @@ from hexapod_control.config.robots.urdf_import.foot_tips import FRAME_SOURCE, GI
 from hexapod_control.config.robots.urdf_import.leg_chains import JointChain, LegChains, find_legs
 from hexapod_control.config.robots.urdf_import.reading.urdf_text import read_urdf
 from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfJoint, UrdfTree, parse_tree
+from hexapod_control.config.robots.urdf_import.writing.joint_names import import_notes
 from hexapod_control.config.schema import NumberRow
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import JOINTS
@@ -45,13 +49,19 @@ UNSET_RANGE_DEG = {"coxa": (-60.0, 60.0), "femur": (-90.0, 120.0), "tibia": (-15
 # of femur and tibia
 MIN_LENGTH_M = 0.002
 MAX_LENGTH_M = next(row.quantity.upper for row in COMMON if isinstance(row, NumberRow) and row.key == "femur.length")
-USUAL_LENGTH_M = 0.5  # a leg of a small robot is no longer
+USUAL_LENGTH_M = 0.25  # of a leg of a small robot
 MAX_ASSUMED_KG = 30.0  # heavier robots differ too much from each other
 MAX_LIGHTER = 125.0  # a robot so many times lighter than others of its size is drawn more than five times too large
 MAX_ERROR_M = 0.005  # of the forward kinematics: axes that are not parallel or perpendicular cause it
 REPORTED_ERROR_M = 1e-6  # larger errors are reported
 # Origins of the forward direction and the feet; any other source is an assumption.
 ORIGINS = {OPTION: Origin.GIVEN, GIVEN_SOURCE: Origin.GIVEN, NAMED: Origin.READ, FRAME_SOURCE: Origin.READ}
+# What to do about a value that a robot file refuses, by words of its key.
+REMEDIES = {
+    ("mass",): "give --mass KG",
+    ("servo", "swing_time"): "give the real servos: --servo MODEL --voltage V",
+    ("size", "center", "hip", "length", "offset", "radius", "height"): "if it is drawn too large, give --scale FACTOR",
+}
 TRIALS = 50  # random joint angles for the comparison
 
 
@@ -95,7 +105,7 @@ def import_urdf(request: ImportRequest) -> ImportedRobot:
     total = body.mass.value + len(legs) * sum(value.value for value in masses.values())
     _check_mass(tree, first, body.mass, total, len(legs))
     servo = reader.servo(total * GRAVITY / (len(legs) / 2.0) * lever(first), options)
-    radii = assumed_radii(first, foot_radius(first, next(iter(tips.values())).radius, options))
+    radii = assumed_radii(first, foot_radius(first, next(iter(tips.values())).radius, options), masses)
     stance = find_stance(legs, body, masses, radii, servo)
     if stance is None:
         ranges = ", ".join(f"{joint.name} {joint.lower:.0f} to {joint.upper:.0f} deg" for joint in first.joints)
@@ -106,9 +116,19 @@ def import_urdf(request: ImportRequest) -> ImportedRobot:
     fixed = dict(_fixed_joints(tree, named, frozen))
     name = robot_name(tree.name)
     findings = tuple(_findings(chains, frame, legs, tips, body, finder, error))
-    return ImportedRobot(
+    robot = ImportedRobot(
         name, legs, body, masses, radii, servo, stance, tree, chains, frame, tips, fixed, error, findings
     )
+    return replace(robot, unusual=implausible(_accepted(robot)))
+
+
+def _accepted(robot: ImportedRobot) -> RobotFile:
+    """The robot file of an import, as it is read. Raises UrdfError if it is refused."""
+    try:
+        return from_text(robot.tree.path, robot_text(robot, import_notes(robot)))
+    except RobotFileError as error:
+        remedy = next((remedy for words, remedy in REMEDIES.items() if any(word in error.key for word in words)), "")
+        raise robot.tree.error(f"gives a robot file with {error.key}, which {error.text}", remedy) from None
 
 
 def _frozen(tree: UrdfTree, wanted: Mapping[str, float]) -> dict[str, float]:
@@ -123,9 +143,7 @@ def _frozen(tree: UrdfTree, wanted: Mapping[str, float]) -> dict[str, float]:
     return found
 
 
-def _given_feet(
-    tree: UrdfTree, chains: LegChains, wanted: Mapping[str, Sequence[float]]
-) -> dict[str, Sequence[float]]:
+def _given_feet(tree: UrdfTree, chains: LegChains, wanted: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
     """The given foot tips by the name of the last link. Raises UrdfError for a pattern that matches none."""
     links = [chain.axes[2].joint.child for chain in chains.legs]
     found: dict[str, Sequence[float]] = {}
@@ -177,7 +195,7 @@ def _check_lengths(tree: UrdfTree, legs: Mapping[str, LegGeometry]) -> None:
             joint = leg.joints[1 if part == "femur" else 2].name
             if length > MAX_LENGTH_M:
                 text = f"has a {part} of {length:.3g} m behind joint {joint}, at most {MAX_LENGTH_M:g} m are possible"
-                raise tree.error(text, f"if it is drawn too large, give {_scale(leg.length)}")
+                raise tree.error(text, f"if it is drawn too large, give {_scale(leg.length / USUAL_LENGTH_M)}")
             if length < MIN_LENGTH_M:
                 text = f"has a {part} of {1000.0 * length:.1f} mm behind joint {joint}"
                 remedy = "a leg bends in femur and tibia: is the foot elsewhere? give --foot X Y Z"
@@ -187,19 +205,21 @@ def _check_lengths(tree: UrdfTree, legs: Mapping[str, LegGeometry]) -> None:
 def _check_mass(tree: UrdfTree, leg: LegGeometry, body: SourcedValue, total: float, legs: int) -> None:
     """Refuses an assumed mass [kg] of a large robot, and a mass of the URDF that only a far smaller one has."""
     expected = expected_mass(leg.length, legs)
-    what = f"a robot with legs of {leg.length:.2g} m weighs about {expected:.2g} kg"
+    what = f"a robot with legs of {leg.length:.3g} m weighs about {expected:.3g} kg"
     if body.origin is Origin.ASSUMED and total > MAX_ASSUMED_KG:
-        remedy = f"give --mass KG, or {_scale(leg.length)} if it is drawn too large"
+        remedy = f"give --mass KG, or {_scale(leg.length / USUAL_LENGTH_M)} if it is drawn too large"
         raise tree.error(f"gives no mass, and {what}", remedy)
     if body.origin is Origin.READ and total < expected / MAX_LIGHTER:
-        times = f"{(expected / total) ** (1.0 / 3.0):.0f} times too large"
-        remedy = f"give {_scale(leg.length)} if it is drawn {times}, or --mass KG if the masses are wrong"
+        times = (expected / total) ** (1.0 / 3.0)
+        remedy = (
+            f"give {_scale(times)} if it is drawn {times:.0f} times too large, or --mass KG if the masses are wrong"
+        )
         raise tree.error(f"has a mass of {total:.2g} kg, but {what}", remedy)
 
 
-def _scale(length: float) -> str:
-    """The option that brings a leg of this length [m] to that of a small robot."""
-    return f"--scale {10.0 ** -math.ceil(math.log10(length / USUAL_LENGTH_M)):g}"
+def _scale(times: float) -> str:
+    """The option that makes a robot about so many times smaller, by a power of ten."""
+    return f"--scale {10.0 ** -max(1, round(math.log10(times))):g}"
 
 
 def _kinematics_error(

@@ -31,7 +31,7 @@ TEXTS = {
     "two joints per leg": (urdf_text(UrdfPeculiarity(parts=("coxa", "femur"))), "has 6 chains of two joints"),
     "four joints per leg": (urdf_text(UrdfPeculiarity(parts=FIVE)), "--freeze lf_tarsus_joint=ANGLE"),
     "three legs": (PLAIN.split('<joint name="rm_coxa')[0] + "</robot>", "has only 3 legs"),
-    "no foot": (urdf_text(UrdfPeculiarity(foot="none")), "--foot X Y Z in metres"),  # nor a center of mass
+    "no foot": (urdf_text(UrdfPeculiarity(foot="none")), "in metres: --foot lf_tibia X Y Z"),  # nor a center of mass
     "narrow limits": (
         PLAIN.replace('lower="-1.6" upper="1.9"', 'lower="1.5" upper="1.6"'),
         "no stance in which all feet can step",
@@ -92,7 +92,7 @@ def test_a_joint_that_follows_another_one_within_a_leg_is_refused(tmp_path):
 def test_a_foot_given_as_a_point_replaces_the_search(tmp_path):
     path = tmp_path / "robot.urdf"
     path.write_text(urdf_text(UrdfPeculiarity(foot="none")))
-    robot = import_urdf(ImportRequest(path, foot=(0.15, 0.0, 0.0), forward="x"))
+    robot = import_urdf(ImportRequest(path, feet={"*": (0.15, 0.0, 0.0)}, forward="x"))
     assert robot.legs["left_front"].tibia == pytest.approx(0.15)
     given = [each.text for each in robot.findings if each.origin is Origin.GIVEN]
     assert given == ["forward is x of link base_link, by --forward", "foot tip: given"]

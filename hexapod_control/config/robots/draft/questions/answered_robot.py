@@ -27,8 +27,6 @@ from hexapod_control.core.robot import Point
 
 ROUGH_HEIGHT_SHARE = 0.75  # of the tibia, before the height is known
 ROUGH_LIFT_SHARE = 0.15  # of femur plus tibia, likewise
-MIN_LENGTH_M = 0.01  # of a link, for its radius
-LINK_DENSITY = 4000.0  # [kg/m3] upper bound, from which the radius is assumed
 HEIGHT_DIGITS = 3  # decimals of the proposed height [m]
 
 NOTES = FileNotes(
@@ -52,7 +50,7 @@ def draft(name: str, answered: Answers) -> RobotDraft:
     body = _body(answered, len(legs))
     masses = _masses(answered)
     servo = _servo(answered)
-    radii = _radii(next(iter(legs.values())), _masses(answered))
+    radii = assumed_radii(next(iter(legs.values())), None, _masses(answered))
     height = answered.numbers.get("height")
     if height is None:
         stance: DraftStance | None = _rough_stance(legs)
@@ -71,7 +69,7 @@ def draft(name: str, answered: Answers) -> RobotDraft:
 def best_height(answered: Answers) -> float:
     """Height [m] of the hips with the largest stance regions. Raises AnswerError if there is none."""
     legs = _legs(answered)
-    radii = _radii(next(iter(legs.values())), _masses(answered))
+    radii = assumed_radii(next(iter(legs.values())), None, _masses(answered))
     stance = find_stance(legs, _body(answered, len(legs)), _masses(answered), radii, _servo(answered))
     if stance is None:
         raise AnswerError(
@@ -125,16 +123,6 @@ def _masses(answered: Answers) -> dict[str, SourcedValue]:
     leg = answered.numbers["masses"][1]
     note = "its share of a leg"
     return {joint: SourcedValue(LEG_SHARES[joint] * leg, Origin.GIVEN, note) for joint in JOINTS}
-
-
-def _radii(leg: LegGeometry, masses: dict[str, SourcedValue]) -> dict[str, SourcedValue]:
-    """Radii [m] of the links and the foot, thick enough for the mass of each link."""
-    found = assumed_radii(leg, None)
-    for joint, length in zip(JOINTS, (leg.coxa, leg.femur, leg.tibia), strict=True):
-        least = math.sqrt(masses[joint].value / (math.pi * max(length, MIN_LENGTH_M) * LINK_DENSITY))
-        if found[joint].value < least:
-            found[joint] = SourcedValue(least, Origin.ASSUMED, "by the mass")
-    return found
 
 
 def _body(answered: Answers, legs: int) -> DraftBody:

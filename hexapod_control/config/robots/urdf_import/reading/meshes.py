@@ -26,7 +26,6 @@ START = 84
 TRIANGLE_BYTES = 50
 CORNERS = slice(12, 48)
 LIBRARY_FORMATS = (".dae", ".obj")  # read by trimesh
-LIBRARY = "trimesh pycollada"  # distributions
 COLLADA_UNIT = re.compile(rb"<unit\b[^>]*\bmeter\s*=\s*[\"']([^\"']+)[\"']")
 
 

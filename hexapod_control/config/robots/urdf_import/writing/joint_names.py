@@ -24,6 +24,7 @@ def import_notes(robot: ImportedRobot) -> FileNotes:
         servo="give --servo MODEL --voltage V: hexapod servos models lists them",
         servo_source=f"velocity and effort of {robot.tree.path.name}",
         height="chosen with the footholds: there the feet can step farthest",
+        confirmed=dict.fromkeys((error.key for error in robot.unusual), f"imported from {robot.tree.path.name}"),
     )
 
 

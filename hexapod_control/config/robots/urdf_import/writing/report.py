@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from html import escape
 
 from hexapod_control.config.robots.draft.robot_draft import Origin
+from hexapod_control.config.robots.draft.stance_search import draft_robot
 from hexapod_control.config.robots.draft.views import views_svg
 from hexapod_control.config.robots.urdf_import.findings import ImportedRobot, ImportFinding
 from hexapod_control.core.names import JOINTS
-from hexapod_control.core.robot import Robot
 
 TITLES = {
     Origin.READ: "Read from the URDF",
@@ -38,6 +38,8 @@ def all_findings(robot: ImportedRobot) -> Iterator[ImportFinding]:
         text = f"{what} {noted.value:.4g} {unit}"
         yield ImportFinding(noted.origin, f"{text}: {noted.note}" if noted.note else text)
     yield ImportFinding(Origin.ASSUMED, "thickness of the legs, position of the IMU, swing time and lift height")
+    for error in robot.unusual:
+        yield ImportFinding(Origin.MEASURE, f"unusual, compare it with the robot: {error.key} {error.text}")
     names = ", ".join(f"{name} at {angle:g} rad" for name, angle in robot.fixed.items())
     if names:
         yield ImportFinding(Origin.ASSUMED, f"joints that no leg moves: {names}")
@@ -52,11 +54,11 @@ def sections(robot: ImportedRobot) -> Iterator[tuple[str, list[str]]]:
             yield title, lines
 
 
-def report_page(robot: ImportedRobot, loaded: Robot) -> str:
-    """One self-contained page; `loaded` is the robot of the robot file."""
+def report_page(robot: ImportedRobot) -> str:
+    """One self-contained page."""
     parts = [f"<!doctype html><meta charset=utf-8><title>{escape(robot.name)}</title><style>{STYLE}</style>"]
     parts.append(f"<h1>{escape(robot.name)}</h1><p>Imported from {escape(robot.tree.path.name)}.</p>")
-    parts.append(views_svg(loaded))
+    parts.append(views_svg(draft_robot(robot)))
     for title, lines in sections(robot):
         parts.append(f"<h2>{title}</h2><ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>")
     parts += ["<h2>Legs</h2><table><tr><th>leg<th>joint of the URDF<th>sign<th>zero [deg]<th>range [deg]</tr>"]
