@@ -38,6 +38,7 @@ from hexapod_control.core.workspace.stride_stability import (
 )
 
 MIN_MARGIN = 0.01  # [m] static margin of strides on fewer legs
+MIN_SHARE = 0.3  # of the stance regions, for such strides
 # [m] between the candidate shifts, and their number in each direction
 SHIFT_STEP = 0.005
 SHIFT_STEPS = 14
@@ -133,9 +134,11 @@ def _stride_share(capabilities: Capabilities, gait: Gait) -> float:
     stance = nominal_stance(capabilities.robot)
     center_at = partial(neutral_center, capabilities.robot)
     if gait.sway == (0.0, 0.0):
-        return stride_share(gait, stance, center_at(), MIN_MARGIN)
+        share = stride_share(gait, stance, center_at(), MIN_MARGIN)
+        return share if share >= MIN_SHARE else 0.0
     region_share = capabilities.region_share(gait)
-    margins = ((share, swaying_stride_margin(gait, stance, center_at, share * region_share)) for share in STRIDE_SHARES)
+    shares = (share for share in STRIDE_SHARES if share >= MIN_SHARE)
+    margins = ((share, swaying_stride_margin(gait, stance, center_at, share * region_share)) for share in shares)
     return next((share for share, margin in margins if margin >= MIN_STRIDE_MARGIN), 0.0)
 
 

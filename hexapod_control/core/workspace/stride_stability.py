@@ -16,7 +16,7 @@ from hexapod_control.core.workspace.stance_regions import DIRECTIONS, StanceRegi
 
 STRIDE_DIRECTIONS = DIRECTIONS[::2]
 MIN_STRIDE_MARGIN = 0.005  # [m] static margin that full strides must have
-STRIDE_SHARES = tuple(0.1 * k for k in range(10, 2, -1))  # of the stance regions, tried for strides with a margin
+STRIDE_SHARES = tuple(k / 10 for k in range(10, 0, -1))  # of the stance regions, tried for strides with a margin
 COLLINEAR = 1e-12  # [m^2] for rounding: cross product up to which a foot counts as on an edge
 TOUCH_DOWN_PHASE_STEP = 1e-6  # share of a cycle before a touch-down, at which the margin is evaluated
 

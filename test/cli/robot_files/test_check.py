@@ -28,6 +28,21 @@ def test_an_implausible_value_is_listed_with_its_line_and_its_remedy(
     assert (remark["seriousness"], remark["figures"]) == ("wrong", {"line": 49, "key": "leg.servo.stall_torque"})
 
 
+def test_a_confirmed_value_is_a_note_with_its_reason_and_no_longer_changes_the_exit_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = mistaken_file(tmp_path / "robot.yaml")
+    sound = path.read_text()
+    path.write_text(f"{sound}\nconfirmed:\n  leg.servo.stall_torque: a gearbox\n")
+    assert main(["check", str(path), "--values"]) == 0
+    head, line = capsys.readouterr().out.splitlines()
+    assert head == f"{path}: all values are plausible" and line.startswith("note     ")
+    assert line.endswith("looks like kg cm: 1.5 N m; confirmed: a gearbox.")
+    path.write_text(f"{sound}\nconfirmed:\n  leg.servo.stall_torque:\n")
+    assert main(["check", str(path), "--values"]) == 2
+    assert "confirmed.leg.servo.stall_torque: is empty" in capsys.readouterr().err
+
+
 def test_a_sound_robot_passes_with_its_figures_and_the_report_is_one_page_with_all_remarks_and_plots(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

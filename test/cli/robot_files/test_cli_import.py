@@ -1,7 +1,7 @@
 """`hexapod import`: the files that it writes, its report and its refusals."""
 
 import pytest
-from support.robots.urdf_robots import MASS, UrdfPeculiarity, urdf_text
+from support.robots.urdf_robots import MASS, UrdfPeculiarity, scaled, urdf_text
 
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load
@@ -66,9 +66,24 @@ def test_a_file_that_exists_is_replaced_only_on_request(folder, capsys):
         (["--freeze", "lf_coxa_joint=wide"], "must be an angle in rad, e.g. 0.5 or 30deg, is 'wide'"),
         (["--out", "robot.txt"], "must end in .yaml"),
         (["--forward=-x", "--up", "x"], "--forward: must be another axis than --up"),
+        (["--foot", "0", "0"], "--foot: must be [LINK] X Y Z, is '0 0'"),
+        (["--foot", "lf_tibia", "0", "0", "9"], "is 'lf_tibia 0 0 9': each must be in [-3, 3] m"),
+        (["--foot", "shin", "0", "0", "0.1"], "has no leg with the last link 'shin'"),
+        (["--mass", "150"], "gives a robot file with body.mass, which must be in [0.001, 100] kg"),
+        (["--scale", "20"], "if it is drawn too large, give --scale 0.1"),
     ],
 )
 def test_options_that_cannot_be_used_are_refused(folder, capsys, options, reason):
     assert main(["import", "plain.urdf", *options]) == 2
     assert reason in capsys.readouterr().err
-    assert not list(folder.glob("*.yaml"))
+    assert not [*folder.glob("*.yaml"), *folder.glob("*.html")]
+
+
+def test_an_unusual_robot_passes_the_check_with_what_is_unusual_in_report_and_file(folder, capsys):
+    """A femur longer than the tibia: what the URDF says is confirmed, and the human is asked to compare it."""
+    (folder / "unusual.urdf").write_text(scaled(urdf_text(UrdfPeculiarity()), 0.4, "_foot_joint"))
+    assert main(["import", "unusual.urdf", "--out", "unusual.yaml"]) == 0
+    assert "unusual, compare it with the robot: leg.femur.length is 0.066, is longer" in capsys.readouterr().out
+    assert main(["check", "./unusual.yaml"]) == 0
+    printed = capsys.readouterr().out
+    assert "all values are plausible" in printed and "; confirmed: imported from unusual.urdf" in printed

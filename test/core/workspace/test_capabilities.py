@@ -11,7 +11,9 @@ from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.robot_gaits import neutral_center
 from hexapod_control.core.workspace.stance_regions import REGION_SHARES
+from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, stride_margin
 
 MACHINE = robot("phantomx")
 CAPABILITIES = Capabilities.of(MACHINE)
@@ -94,3 +96,19 @@ def test_without_sway_a_gait_has_all_of_the_regions_and_with_too_much_the_least_
     far = replace(crawl, sway=(0.0, 1.0))
     assert crawling.region_share(far) == REGION_SHARES[-1]
     assert CAPABILITIES.region_share(CAPABILITIES.gaits["tripod"]) == REGION_SHARES[0] == 2.0
+
+
+@pytest.mark.parametrize("back", [0.05, 0.08])
+def test_strides_become_shorter_and_the_robot_slower_where_full_ones_would_tip_it(back):
+    """A robot whose center of mass is far to the rear."""
+    usual = robot("article")
+    x, y, z = usual.body.center_of_mass
+    heavy = replace(usual, body=replace(usual.body, center_of_mass=(x - back, y, z)))
+    found = Capabilities.of(heavy)
+    stance, center = found.neutral_stance, neutral_center(heavy)
+    tripod = found.gaits["tripod"]
+    share = found.envelope.stride_shares["tripod"]
+    assert share < 1.0 and stride_margin((tripod,), stance, center, 1.0) < MIN_STRIDE_MARGIN
+    assert stride_margin((tripod,), stance, center, share) >= MIN_STRIDE_MARGIN
+    forward = Twist(1.0, 0.0, 0.0)
+    assert found.fastest(forward, ["tripod"]).vx < Capabilities.of(usual).fastest(forward, ["tripod"]).vx

@@ -1,6 +1,7 @@
 """URDFs of legged robots with the peculiarities of published URDFs, each built from a table row."""
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -52,6 +53,15 @@ def urdf_text(row: UrdfPeculiarity) -> str:
         parts += _leg(row, name, (x, y, math.radians(degrees)), 1, random)
         parts += _leg(row, f"r{name[1:]}", (x, -y, -math.radians(degrees)), -1, random)
     return "\n".join((*parts, "</robot>"))
+
+
+def scaled(text: str, factor: float, joints: str = "") -> str:
+    """A URDF with the origins of the joints whose names end so multiplied by a factor."""
+
+    def larger(match: re.Match) -> str:
+        return match[1] + " ".join(repr(factor * float(word)) for word in match[2].split()) + '"'
+
+    return re.sub(rf'(<joint name="[^"]*{joints}"[^>]*>(?:(?!</joint>).)*<origin xyz=")([^"]*)"', larger, text)
 
 
 def _leg(row: UrdfPeculiarity, leg: str, place: tuple, side: int, random: np.random.Generator) -> Iterator[str]:

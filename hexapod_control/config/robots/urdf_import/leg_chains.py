@@ -191,10 +191,10 @@ def _refusal(chains: Sequence[JointChain], candidates: Sequence[JointChain], up:
         return f"has {what}, like a dog", wanted
     count, number = Counter(len(chain.axes) for chain in chains).most_common(1)[0]
     same = [chain for chain in chains if len(chain.axes) == count]
-    what = f"has {number} chains of {_joints(count)} ({_joint_names(same)})"
+    what = f"has {number} chain{'s' * (number > 1)} of {_joints(count)} ({_joint_names(same)})"
     if candidates and len(candidates) >= number:
         return (
-            f"has only {len(candidates)} legs ({_joint_names(candidates)})",
+            f"has only {len(candidates)} leg{'s' * (len(candidates) > 1)} ({_joint_names(candidates)})",
             f"at least {MIN_LEGS} are needed to walk",
         )
     if number < MIN_LEGS:

@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from support.robots.urdf_robots import LIMIT, UrdfPeculiarity, urdf_text
+from support.robots.urdf_robots import LIMIT, MASS, UrdfPeculiarity, urdf_text
 from walk_quality import Course, walk
 
 from hexapod_control.config.robots.draft.robot_text import robot_text
@@ -14,6 +14,8 @@ from hexapod_control.config.robots.urdf_import.importer import ImportRequest, im
 from hexapod_control.config.robots.urdf_import.writing.joint_names import import_notes
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.core.workspace.robot_gaits import neutral_center
+from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, stride_margin
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import WorldSettings
 
@@ -27,13 +29,27 @@ OFFSET = UrdfPeculiarity(
     limit=LIMIT.replace('velocity="6"', f'velocity="{SLOW_RAD_S}"'),
 )
 INLINE = UrdfPeculiarity(coxa=0.0, tilt=(0.0, -0.35))
+FAST = LIMIT.replace('effort="1.5" velocity="6"', 'effort="4" velocity="15"')  # strides as long as the regions allow
+BATTERY = (
+    f'<link name="battery">{MASS.format(4.0)}</link><joint name="holder" type="fixed"><parent link="base_link"/>'
+    '<child link="battery"/><origin xyz="-0.12 0 0"/></joint>'
+)
+ROWS = {
+    "a battery at the rear": UrdfPeculiarity(others=BATTERY, limit=FAST),
+    "a fourth joint that is frozen": UrdfPeculiarity(parts=("coxa", "femur", "tibia", "tarsus"), zero=(0.4, -1.2)),
+    "femurs below the body, slow servos": UrdfPeculiarity(
+        zero=(0.5, -2.2), limit='<limit lower="-0.5" upper="0.5" effort="1.5" velocity="0.8"/>'
+    ),
+}
+AXES = (Twist(1.0, 0.0, 0.0), Twist(0.0, 1.0, 0.0), Twist(0.0, 0.0, 1.0))
 SPEED_SHARE = 0.7  # of the top speed
 CYCLES = 2
 
 
 def imported(tmp_path, row):
     (tmp_path / "robot.urdf").write_text(urdf_text(row))
-    robot = import_urdf(ImportRequest(tmp_path / "robot.urdf"))
+    frozen = {"*_tarsus_joint": -0.3} if len(row.parts) == 4 else {}
+    robot = import_urdf(ImportRequest(tmp_path / "robot.urdf", frozen=frozen))
     (tmp_path / "robot.yaml").write_text(robot_text(robot, import_notes(robot)))
     return load(tmp_path / "robot.yaml")
 
@@ -53,3 +69,18 @@ def test_a_robot_with_tilted_hips_walks_as_commanded_in_the_swing_time_of_its_se
     quality = walk(Simulation(file.robot, urdf(file), WorldSettings()), course)
     (ratio,) = quality.ratios
     assert 0.95 <= ratio <= 1.05 and quality.slip <= 0.01 and not quality.unwanted_contacts
+
+
+@pytest.mark.physics
+@pytest.mark.parametrize("name", ROWS)
+def test_an_imported_robot_walks_as_commanded_at_seventy_percent_of_its_limits_on_all_axes(name, tmp_path):
+    file = imported(tmp_path, ROWS[name])
+    assert not implausible(file)
+    capabilities = Capabilities.of(file.robot)
+    gait = file.robot.walk.gait
+    stance, center = capabilities.neutral_stance, neutral_center(file.robot)
+    assert stride_margin((capabilities.gaits[gait],), stance, center, 1.0) >= MIN_STRIDE_MARGIN
+    for axis in AXES:
+        twist = capabilities.fastest(axis, [gait]).scaled(SPEED_SHARE)
+        quality = walk(Simulation(file.robot, urdf(file), WorldSettings()), Course(gait, twist, 1))
+        assert 0.95 <= quality.ratio <= 1.05 and quality.slip <= 0.01 and not quality.unwanted_contacts

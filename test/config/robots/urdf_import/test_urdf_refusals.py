@@ -1,13 +1,14 @@
 """A URDF that cannot be imported is refused in one sentence that names what was found."""
 
 import pytest
-from support.robots.urdf_robots import MASS, UrdfPeculiarity, urdf_text
+from support.robots.urdf_robots import MASS, UrdfPeculiarity, scaled, urdf_text
 
 from hexapod_control.config.robots.draft.robot_draft import Origin
 from hexapod_control.config.robots.urdf_import.importer import ImportRequest, import_urdf
 from hexapod_control.config.robots.urdf_import.reading.urdf_text import MAX_URDF_BYTES, UrdfError
 
 PLAIN = urdf_text(UrdfPeculiarity())
+NO_MASS = urdf_text(UrdfPeculiarity(mass=MASS.replace("{0}", "0")))
 FIVE = ("coxa", "femur", "tibia", "tarsus")
 TEXTS = {
     "a document type": ('<!DOCTYPE x [<!ENTITY a "b">]>' + PLAIN, "declares a document type or entities"),
@@ -32,6 +33,14 @@ TEXTS = {
     "four joints per leg": (urdf_text(UrdfPeculiarity(parts=FIVE)), "--freeze lf_tarsus_joint=ANGLE"),
     "three legs": (PLAIN.split('<joint name="rm_coxa')[0] + "</robot>", "has only 3 legs"),
     "no foot": (urdf_text(UrdfPeculiarity(foot="none")), "in metres: --foot lf_tibia X Y Z"),  # nor a center of mass
+    "millimetres": (scaled(PLAIN, 1000.0), "if it is drawn too large, give --scale 0.001"),
+    "ten times too large": (scaled(PLAIN, 10.0), "tibia of 1.33 m behind joint lf_tibia_joint, at most 1 m"),
+    "seven times too large": (scaled(PLAIN, 7.0), "give --scale 0.1 if it is drawn 7 times too large, or --mass KG"),
+    "large without masses": (scaled(NO_MASS, 4.0), "gives no mass, and a robot with legs of 1 m weighs about 134 kg"),
+    "only a frame at the knee": (
+        scaled(PLAIN, 0.05, "_foot_joint"),
+        "ends 7 mm from its axis, near for a femur of 66 mm, give the tip in the frame of link lf_tibia",
+    ),
     "narrow limits": (
         PLAIN.replace('lower="-1.6" upper="1.9"', 'lower="1.5" upper="1.6"'),
         "no stance in which all feet can step",
@@ -106,11 +115,6 @@ def test_without_frame_and_shape_the_foot_is_assumed_from_the_center_of_mass_and
     assert robot.legs["left_front"].tibia == pytest.approx(0.12)
     (line,) = [each.text for each in robot.findings if each.text.startswith("foot tip")]
     assert "twice as far as the center of mass" in line and "measure the tibia, or give --foot X Y Z" in line
-
-
-def test_a_file_in_millimetres_is_refused(tmp_path):
-    text = PLAIN.replace('xyz="0.066', 'xyz="66.0').replace('xyz="0.133', 'xyz="133.0')
-    assert "is it in millimetres?" in refusal(tmp_path, text)
 
 
 def test_a_xacro_file_is_expanded_with_the_packages_around_it(tmp_path):
