@@ -124,7 +124,8 @@ class FootFinder:
 
         Of round shapes the ends of the axis, or with `hull` the corners of the box around them.
         """
-        radius, length = shape.size[0], shape.size[-1]
+        radius = shape.size[0]
+        length = shape.size[-1]
         if shape.kind == "mesh":
             vertices = self._vertices(shape)
             if vertices is None:
