@@ -44,7 +44,7 @@ class Walker:
 
     def lose(self, leg):
         """Loses a leg; returns when the robot walks again."""
-        assert self.planner.change_leg(leg, lost=True) == ""
+        assert self.planner.change_leg(leg, lost=True) is None
         while self.planner.view.changing_legs:
             self.tick()
 

@@ -125,7 +125,7 @@ def test_changing_the_gait_while_walking_keeps_the_speed_and_the_body_level(phan
     cycle = round(max(gait.cycle for gait in lockstep.planner.capabilities.gaits.values()) * 0.45 / CONTROL_PERIOD_S)
     places, tilts = [], []
     for gait in (*GAITS, GAITS[0]):
-        assert lockstep.planner.change_gait(gait) == ""
+        assert lockstep.planner.change_gait(gait) is None
         for _ in range(ticks):
             lockstep.planner.command(command)
             assert lockstep.tick().margin > 0.08  # [m]
