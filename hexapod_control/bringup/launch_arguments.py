@@ -107,7 +107,7 @@ ARGUMENTS = {
         Argument("wait_for_port", TRUTH, "start before the servo port exists, torque on when it appears"),
         Argument("imu", TRUTH, "start imu_driver; empty: if the robot file has an IMU in its section io"),
         Argument("i2c_bus", TEXT, "I2C bus of the sensors; empty: that of the robot file's section io"),
-        Argument("one_process", TRUTH, "all nodes in one process; empty: on computers with at most 4 GB of memory"),
+        Argument("one_process", TRUTH, "all nodes in one process; empty: on computers with at most 1.5 GB of memory"),
         Argument("web", TRUTH, "start the page for the browser"),
         Argument("web_lan", TRUTH, "open the page to the network, with invitations by QR code"),
         Argument("web_bind", TEXT, "address on which the page is served"),

@@ -18,7 +18,8 @@ ROBOT = "robot_process"
 SIMULATION = "sim_process"
 EXECUTABLES = (ROBOT, SIMULATION)
 MODULE = f"{PACKAGE}.cli.robot.one_process"
-MAX_MEMORY_GB = 4.0  # of a computer on which the launch files start one process
+# Of a computer on which the launch files start one process: separate ones take 280 MB, but may use more than one core.
+MAX_MEMORY_GB = 1.5
 
 
 def one_process_reason(graph: str, given: Mapping[str, str], memory: float) -> str:
