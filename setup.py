@@ -13,7 +13,7 @@ MAINTAINER = MANIFEST.find("maintainer")
 NODES = ["gait_planner", "gamepad", "imu_driver", "inverse_kinematics", "link_frames", "mujoco_sim", "odometry"]
 NODES += ["servo_driver", "teleop", "web"]
 TOGETHER = ["robot_process", "sim_process"]  # all nodes in one process
-MESHES = ["pycollada>=0.8", "trimesh>=4.0"]  # to import a URDF whose shapes are DAE or OBJ
+MESHES = ["pycollada>=0.8", "trimesh>=4.6"]  # to import a URDF whose shapes are DAE or OBJ
 WHEELS = {  # versions of rclpy, of the messages of common_interfaces and of those of rcl_interfaces
     "jazzy": ("7.1", "5.3.6", "2.0.3"),
     "kilted": ("9.1", "5.5.1", "2.3.0"),

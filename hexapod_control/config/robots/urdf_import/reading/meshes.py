@@ -11,7 +11,6 @@ from importlib.util import find_spec
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urlparse
 
 import numpy as np
@@ -105,8 +104,7 @@ def _vertices_by_library(data: bytes, suffix: str) -> Array | None:
     except ModuleNotFoundError:
         return None
     try:
-        loaded: Any = trimesh.load(BytesIO(data), file_type=suffix[1:], force="mesh", process=False)
-        points = np.array(loaded.vertices)
+        points = np.array(trimesh.load_mesh(BytesIO(data), file_type=suffix[1:], process=False).vertices)
         unit = COLLADA_UNIT.search(data)
         return points * (float(unit[1]) if unit else 1.0)
     except Exception:  # whatever a parser raises for a file of somebody else
