@@ -96,6 +96,10 @@ ODOMETRY_SCALE: tuple[NumberRow, ...] = (  # under the optional section `odometr
     NumberRow("turn", Quantity("", 0.5, 2.0, "factor on turns", hint=_CALIBRATE)),
 )
 OPTIONAL_SECTIONS = ("servos", "io", "odometry_scale")  # checked by their readers: servos.settings, `odometry_scale`
-CONFIRMED = TextRow(
-    "", r"(?s).*\S.*", "the reason in words", "e.g. long femurs on purpose", meaning="why an implausible value is right"
+CONFIRMED = TextRow(  # under the optional section `confirmed`
+    "KEY",
+    r"(?s).*\S.*",
+    "the reason in words",
+    "e.g. long femurs on purpose",
+    meaning="why the value of this key is right",
 )
