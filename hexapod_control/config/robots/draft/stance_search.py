@@ -18,8 +18,10 @@ from hexapod_control.core.gait.swing_trajectory import travel_and_lift
 from hexapod_control.core.kinematics.leg_batch import joints_at_contacts
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Body, Joint, Leg, Robot, Segment, WalkDefaults
+from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.workspace.capabilities import stride_shares
 from hexapod_control.core.workspace.robot_gaits import known_gaits
+from hexapod_control.core.workspace.strides.leg_centers import sag
 from hexapod_control.core.workspace.swing_limits import PROGRESS, SPEED_SHARE, shortest_swing
 
 FEMUR_DEG = (-20.0, -10.0, 0.0, 10.0, 20.0, 30.0, 40.0, 50.0)  # femur directions above the horizontal
@@ -32,7 +34,8 @@ ROUNDING_DIGITS = 4  # [m, rad] of the legs in the search, so that equal ones ar
 SAME_TURN_RAD = math.radians(3.0)  # of a coxa: candidates this close are tried once
 SWING_TIME_S = 0.45  # with servos that are fast enough
 LONG_SWING_S = 2.0  # with a longer one the feet are lifted less ...
-SLOW_LIFT_SHARE = 0.08  # ... down to this share: lower ones touch the ground, because legs give way
+SLOW_LIFT_SHARE = 0.08  # ... down to this share ...
+MAX_SAG_SHARE = 0.08  # ... as long as the legs that stand give way by no more of the lift
 LIFT_SPEED_SHARE = 0.4  # of the no-load speed for lifting a foot; the rest is for its travel
 
 
@@ -52,21 +55,25 @@ def find_stance(
     """The best stance within the joint limits; None if none has a stance region for every foot.
 
     With a height [m] only stances of that height are considered, computed for the first leg and applied to all. The
-    lift is lowered only if there is no stance otherwise.
+    lift is lowered only if there is no ample stance otherwise, or if swings would take long.
     """
     model = _model(legs, body, masses, radii, servo)
     size = min(leg.femur + leg.tibia for leg in legs.values())
     lowest = body.size[2] / 2.0 - body.center[2] + 0.1 * size  # [m] of the height
     found: list[ScoredStance] = []
+    ample = False
     for share in LIFT_HEIGHT_SHARES:
+        if ample and share < SLOW_LIFT_SHARE:
+            break
         stances = [each for each in _stances(legs, share * size, radii["foot"].value, height) if each.height > lowest]
         robots = [_timed(_standing(model, each)) for each in stances if each.height > each.lift]
         wishes = (_has_usual_gait, _steady_gaits, _stable_gaits)  # the strictest first
         best = next(filter(None, (best_stance(robots, size, wish) for wish in wishes)), None)
-        found += [best] if best is not None else []
-        if best is None or best.radius <= AMPLE_RADIUS_SHARE * size:
+        if best is None or (ample and _sag_share(best.robot) > MAX_SAG_SHARE):
             continue
-        if best.robot.walk.swing_time < LONG_SWING_S or share <= SLOW_LIFT_SHARE:
+        found.append(best)
+        ample = best.radius > AMPLE_RADIUS_SHARE * size
+        if ample and best.robot.walk.swing_time < LONG_SWING_S:
             break
     if not found:
         return None
@@ -81,6 +88,14 @@ def draft_robot(draft: RobotDraft) -> Robot:
     """The robot in its stance, for rules and drawings; the position of the IMU is only in the file."""
     model = _model(draft.legs, draft.body, draft.masses, draft.radii, draft.servo)
     return replace(_standing(model, draft.stance), name=draft.name)
+
+
+def _sag_share(robot: Robot) -> float:
+    """How far the body sinks on half of its legs, as a share of the lift: its feet touch down the earlier."""
+    load = robot.mass * GRAVITY / (len(robot.legs) / 2.0)
+    points = [np.array([complex(*leg.foothold)]) for leg in robot.legs]
+    sunk = max(sag(robot, leg, load, point).item() for leg, point in zip(robot.legs, points, strict=True))
+    return sunk / robot.walk.lift_height
 
 
 def _timed(robot: Robot) -> Robot:
