@@ -6,7 +6,8 @@ import mujoco
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.core.kinematics.leg_kinematics import inverse
+from hexapod_control.core.kinematics.leg_kinematics import Solution, inverse
+from hexapod_control.core.posture.stand_up import lying_joints
 from hexapod_control.core.robot import Robot
 
 FOOT_CLEARANCE_M = 0.002  # between a sitting robot's feet and the ground
@@ -14,23 +15,24 @@ FOOT_CLEARANCE_M = 0.002  # between a sitting robot's feet and the ground
 
 def standing_pose(robot: Robot) -> Array:
     """Returns the neutral stance: every foot on its foothold, base_link at the walking height."""
-    return _joints(robot, -robot.walk.height)
+    return _solution(robot, -robot.walk.height).joints
 
 
 def sitting_pose(robot: Robot) -> Array:
     """Returns a pose with the belly on the ground and the feet just above it, over their neutral footholds.
 
-    A leg that cannot reach its foothold takes the nearest joint angles within its limits.
+    If the legs do not fold that far, the body is as low as they do, as when the robot lies down.
     """
-    return _joints(robot, robot.body.center[2] - robot.body.size[2] / 2.0 + FOOT_CLEARANCE_M)
+    solution = _solution(robot, robot.body.center[2] - robot.body.size[2] / 2.0 + FOOT_CLEARANCE_M)
+    return solution.joints if solution.reached else np.array(lying_joints(robot))
 
 
-def _joints(robot: Robot, ground: float) -> Array:
+def _solution(robot: Robot, ground: float) -> Solution:
+    """Joints with the feet on their neutral footholds, on a ground at a height [m] in base_link."""
     feet = [(*leg.foothold, ground + robot.foot_radius) for leg in robot.legs]
     limits = [[(joint.lower, joint.upper) for joint in leg.joints] for leg in robot.legs]
     lower, upper = np.moveaxis(np.array(limits), -1, 0)
-    joints = inverse(robot, np.array(feet), np.clip(np.zeros_like(lower), lower, upper)).joints
-    return np.clip(joints, lower, upper)
+    return inverse(robot, np.array(feet), np.clip(np.zeros_like(lower), lower, upper))
 
 
 def lowest_point(model: mujoco.MjModel, data: mujoco.MjData) -> float:
