@@ -13,8 +13,9 @@ from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.gait.gait_table import AUTO, Gait, leg_sides
+from hexapod_control.core.statics.moving_mass import neutral_center
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.robot_gaits import least_support, neutral_center
+from hexapod_control.core.workspace.robot_gaits import least_support
 from hexapod_control.core.workspace.stride_stability import margin_at
 
 LEFT = "#2e8b57"

@@ -16,6 +16,8 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import NamedTuple
 
+from hexapod_control.core.gait.body_sway import Sway
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.names import quoted
 from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Leg, Point, Robot
@@ -56,9 +58,8 @@ def _along(leg: Leg) -> tuple[float, float]:
     return -round(leg.hip[0], 6), -leg.foothold[0]
 
 
+TOUCH_DOWN_PHASE_STEP = 1e-6  # share of a cycle before a touch-down, at which the margin is evaluated
 MIN_LEGS = 4  # three stand while one swings
-CRAWL_PARTS = 8  # swing times in the cycle of a gait with sway: two swings and a shift of the body, for each side
-SHIFT_TIME = 2.0  # [swing times] in which the body shifts to the other side, with all feet on the ground
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Gait:
     name: str
     duty_factor: float  # share of the cycle in stance, in [0.5, 1)
     lift_off: tuple[float, ...]  # phase of each leg's lift-off, rows in leg order
-    sway: Point = (0.0, 0.0)  # [m] shift of the body while the legs of the first half of the cycle swing, then opposite
+    sway: Sway | None = None  # of the body
 
     def __post_init__(self) -> None:
         if not 0.5 <= self.duty_factor < 1.0:
@@ -87,14 +88,19 @@ class Gait:
         return 1.0 / (1.0 - self.duty_factor)
 
     @property
-    def start_phase(self) -> float:
-        """Phase at which a standing robot starts: with sway, a shift before the first lift-off."""
-        return 0.0 if self.sway == (0.0, 0.0) else 1.0 - SHIFT_TIME / CRAWL_PARTS
+    def critical_phases(self) -> tuple[float, ...]:
+        """Phases just after each lift-off and just before each touch-down: between them the same feet stand."""
+        down = 1.0 - self.duty_factor - TOUCH_DOWN_PHASE_STEP
+        return tuple((lift_off + part) % 1.0 for lift_off in sorted(set(self.lift_off)) for part in (0.0, down))
 
-    def shift(self, phase: float) -> Point:
-        """Goal (x, y) [m] of the shift of the body at a phase; it changes when the shift to the other side begins."""
-        x, y = self.sway
-        return (x, y) if (phase - self.start_phase) % 1.0 < 0.5 else (-x, -y)
+    @property
+    def start_phase(self) -> float:
+        """Phase at which a standing robot starts."""
+        return 0.0 if self.sway is None else self.sway.start_phase
+
+    def shift(self, phase: float, half_stride: Twist = ZERO) -> Point:
+        """Shift (x, y) [m] of the body at a phase; `half_stride` is its motion in half of a stance [m, m, rad]."""
+        return (0.0, 0.0) if self.sway is None else self.sway.at(phase, half_stride)[0]
 
     def legs_in_swing(self, phase: float) -> tuple[int, ...]:
         """Rows of the legs in swing at a phase; a leg is in swing from its lift-off phase on."""

@@ -79,6 +79,15 @@ def lift(u: float, height: float) -> float:
     return height * s * s
 
 
+def steady_position(since: float, stance: float) -> float:
+    """Position of a foot relative to the body in steady walking, in half strides ahead of its stride center.
+
+    `since` is the time since its lift-off, `stance` the duration of a stance [swing times].
+    """
+    travelled = smooth_travel(since) * (1.0 + stance) - since
+    return 2.0 * travelled / stance - 1.0
+
+
 def travel_and_lift(u: Array) -> tuple[Array, Array]:
     """`smooth_travel` and `lift` of a swing of height 1 for many values of the progress in [0, 1], for tables."""
     return u**3 * (10.0 + u * (6.0 * u - 15.0)), np.sin(math.pi * u) ** 2

@@ -26,9 +26,10 @@ from hexapod_control.core.posture import transport_pose
 from hexapod_control.core.posture.posture_sequences import PostureSequences
 from hexapod_control.core.robot import Body, Point, Robot, Vector
 from hexapod_control.core.statics.leg_compliance import load_drift
+from hexapod_control.core.statics.moving_mass import neutral_center
 from hexapod_control.core.statics.static_stability import center_of_mass, support_edges
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.robot_gaits import gaits, neutral_center
+from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.stance_regions import max_radii, nominal_stance, radius_about
 from hexapod_control.core.workspace.stride_stability import (
     MIN_STRIDE_MARGIN,
@@ -133,7 +134,7 @@ def _stride_share(capabilities: Capabilities, gait: Gait) -> float:
     """Largest share (0 to 1) of the stance regions with a sufficient static margin in a gait; 0 if there is none."""
     stance = nominal_stance(capabilities.robot)
     center_at = partial(neutral_center, capabilities.robot)
-    if gait.sway == (0.0, 0.0):
+    if gait.sway is None:
         share = stride_share(gait, stance, center_at(), MIN_MARGIN)
         return share if share >= MIN_SHARE else 0.0
     region_share = capabilities.region_share(gait)

@@ -23,8 +23,8 @@ from hexapod_control.core.names import JOINTS
 from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
+from hexapod_control.core.statics.moving_mass import neutral_center
 from hexapod_control.core.statics.static_stability import MIN_SUPPORTING_FEET, static_margin
-from hexapod_control.core.workspace.robot_gaits import neutral_center
 
 FALLEN_TIME_S = 0.1  # beyond the maximum tilt
 HANGING_TILT_RAD = math.radians(18.0)  # steeper than usual slopes: with too few loaded feet, the body rests on an edge

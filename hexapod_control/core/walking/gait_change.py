@@ -335,7 +335,8 @@ def first_phase(gait: Gait, contacts: Sequence[Point], center: Point) -> float:
         return static_margin([contact for leg, contact in enumerate(contacts) if leg not in swinging], center)
 
     first = gait.start_phase
-    return first if first > 0.0 or margin(first) >= SUFFICIENT_MARGIN else max(gait.lift_off, key=margin)
+    usual = gait.sway is not None or margin(first) >= SUFFICIENT_MARGIN  # before a sway the body is shifted
+    return first if usual else max(gait.lift_off, key=margin)
 
 
 class GaitChangeScheduler(Copyable):

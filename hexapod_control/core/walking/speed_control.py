@@ -32,6 +32,7 @@ from hexapod_control.core.workspace.twist_limits import (
     zero_small_axes,
 )
 
+SWAYING_TIME = 2.5  # factor on the time of acceleration, in a gait with sway
 SWING_TIME_RATE = 0.5  # [s/s] by which the swing time may change
 LIFT_RATE = 1.0  # [1/s] by which the share of the lift height may rise, as the robot slows down
 ROUGH_ACCELERATION = 3.0  # factor on the acceleration on rough ground, where the walk is slowed down repeatedly
@@ -148,15 +149,20 @@ class SpeedControl(Copyable):
         are already placed for full strides.
         """
         gait = conditions.gait
+        if self._envelope.adapts_strides:  # up to the top speed strides outgrow the share that keeps a margin
+            scale *= self._envelope.stride_shares.get(gait.name, 1.0)
         last = 0.0
         for leg in range(len(gait.lift_off)):
             last = max(last, gait.until_lift_off(leg, gait.start_phase))
         time = max(gait.stance_time, last * last / gait.stance_time) * self.swing_time / scale
+        braking = self.swing_time
+        if gait.sway is not None:  # the body sways over the feet, whose strides change with every step only
+            braking, time = time, SWAYING_TIME * time
         up = []
         down = []
         for v, axis in zip(self._robot_maxima(conditions), self._limits.axes, strict=True):
             up.append(v / time if math.isnan(axis.max_acceleration) else axis.max_acceleration)
-            down.append(v / self.swing_time if math.isnan(axis.max_deceleration) else axis.max_deceleration)
+            down.append(v / braking if math.isnan(axis.max_deceleration) else axis.max_deceleration)
         return Twist(*up), Twist(*down)
 
     def ramp(self, dt: float, goal: Twist, conditions: SpeedConditions, roughness: float) -> None:

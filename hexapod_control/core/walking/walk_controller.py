@@ -242,11 +242,12 @@ class WalkController(Copyable):
         # In the gait that is active before a change in this tick: the change waits until the speed suits both gaits.
         limit = speed.limit(conditions, at_best, self.gaits.next_gaits(motion), self.recovery.speed_share)
         # The body goes to its walking goal as soon as the twist makes the feet step, so that they find room to stride.
-        body.step(dt, is_stepping(limit.twist, motion, body, speed, stances), motion.feet)
+        stepping = is_stepping(limit.twist, motion, body, speed, stances)
+        body.step(dt, stepping, motion.feet)
         body.sway.prepare(body.pose.walking_goal, motion.clock.gait.sway)
-        body.sway.step(dt / speed.swing_time, motion)
-        # After the body: its new height, pose and sway decide where the feet may stand and which foot may lift off.
         regions = stances.at(body.height)
+        body.sway.step(dt / speed.swing_time, motion, regions.footholds, stepping)
+        # After the body: its new height, pose and sway decide where the feet may stand and which foot may lift off.
         demand = StrideDemand(regions, motion.clock.gait, body.region_share, limit.adaptation.moved, limit.twist)
         strides = self.strides.step(demand, speed.twist, speed.swing_time, motion.feet)
         if motion.guiding:
@@ -360,6 +361,7 @@ def start_or_stop(
         _can_step(motion, speed)
         and (not still or motion.distance_from_neutral(regions) > NEUTRAL_TOLERANCE)
         and body.pose.can_start_walking(motion.feet)
+        and body.sway.ready(motion.clock.gait.sway)
     ):
         contacts = [(foot.x, foot.y) for foot in motion.feet]
         center = center_of_mass_in_footprint(robot, joints, body.pose.now)

@@ -9,13 +9,13 @@ from functools import lru_cache
 from typing import ClassVar, Protocol
 
 from hexapod_control.core.gait.gait_table import AUTO, Gait, GaitSelection, unknown_gait
-from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.statics.moving_mass import neutral_center
 from hexapod_control.core.statics.static_stability import margins_by_legs_in_swing
-from hexapod_control.core.workspace.robot_gaits import gaits, neutral_center
+from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.speed_envelope import SpeedEnvelope
 from hexapod_control.core.workspace.stance_regions import (
     REGION_SHARES,
@@ -23,7 +23,7 @@ from hexapod_control.core.workspace.stance_regions import (
     StanceRegionTable,
     nominal_stance,
 )
-from hexapod_control.core.workspace.stride_stability import STRIDE_SHARES, stride_margin, stride_share
+from hexapod_control.core.workspace.stride_stability import stable_share, stride_margin
 from hexapod_control.core.workspace.strides.stride_search import stride_centers
 from hexapod_control.core.workspace.strides.stride_table import StrideTable
 
@@ -82,12 +82,11 @@ class Capabilities:
         footholds = stances.at(robot.walk.height).footholds
         margins = margins_by_legs_in_swing(footholds, neutral_center(robot))
         fastest = min(rows.values(), key=lambda gait: gait.stance_time)
-        strides = StrideTable(robot, stances, fastest, stride_centers(robot, fastest))
-        envelope = SpeedEnvelope(robot, stances, strides, rows)
-        shares = stride_shares(robot)
-        if min(shares.values()) < 1.0:
-            envelope = envelope.with_stride_shares(shares)
-        return cls(robot, rows, stances, strides, envelope, margins)
+        centers = stride_centers(robot, fastest) if fastest.sway is None else ()  # a swaying body leaves no room
+        strides = StrideTable(robot, stances, fastest, centers)
+        return cls(
+            robot, rows, stances, strides, SpeedEnvelope(robot, stances, strides, rows, stride_shares(robot)), margins
+        )
 
     @property
     def neutral_stance(self) -> StanceRegions:
@@ -115,7 +114,10 @@ class Capabilities:
         """The gaits for AUTO, slowest first: those with a greater margin in full strides than all faster ones."""
         stance = self.neutral_stance
         center = neutral_center(self.robot)
-        margins = {name: stride_margin((gait,), stance, center, 1.0) for name, gait in self.gaits.items()}
+        shares = self.envelope.stride_shares
+        margins = {
+            name: stride_margin((gait,), stance, center, shares.get(name, 1.0)) for name, gait in self.gaits.items()
+        }
         speeds = {name: self.fastest(FORWARD, [name]).vx for name in self.gaits}
         names: list[str] = []  # fastest first
         for name in sorted(self.gaits, key=lambda gait: (round(speeds[gait], 6), margins[gait]), reverse=True):
@@ -145,26 +147,19 @@ class Capabilities:
         return f"the gait {gait.name} allows {share:.0%} of the speed; {remedy}"
 
     def region_share(self, gait: Gait) -> float:
-        """The share of the regions that the sway of a gait leaves for strides, one of REGION_SHARES."""
-        if gait.sway == (0.0, 0.0):
-            return REGION_SHARES[0]
-        x, y = gait.sway
-        ends = (BodyPose(x, y), BodyPose(-x, -y))
-        lift = self.robot.walk.lift_height
-        fitting = (share for share in REGION_SHARES if all(self.strides.fits(end, share, lift) for end in ends))
-        return next(fitting, REGION_SHARES[-1])
+        """The share of the regions that the sway of a gait leaves for strides, see REGION_SHARES."""
+        return REGION_SHARES[0] if gait.sway is None else gait.sway.region_share
 
 
 def stride_shares(robot: Robot) -> dict[str, float]:
     """The share of the stance regions in which strides keep their static margin, by gait; 1 for gaits that sway.
 
-    The least share for a gait that keeps it with none. Raises ValueError if the robot has no gait.
+    A gait that has less at the neutral footholds keeps half of it. Raises ValueError if the robot has no gait.
     """
     stance = nominal_stance(robot)
     center = neutral_center(robot)
     return {
-        name: stride_share(gait, stance, center) or STRIDE_SHARES[-1] if gait.sway == (0.0, 0.0) else 1.0
-        for name, gait in gaits(robot).items()
+        name: stable_share(gait, stance, center) if gait.sway is None else 1.0 for name, gait in gaits(robot).items()
     }
 
 

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from hexapod_control.core.gait.gait_table import AUTO, Gait, derived_gaits, own_gaits
 from hexapod_control.core.robot import Point, Robot
+from hexapod_control.core.statics.moving_mass import neutral_center
 from hexapod_control.core.statics.static_stability import static_margin
-from hexapod_control.core.workspace.crawl import crawl, shifted_center
+from hexapod_control.core.workspace.crawl import crawl
 from hexapod_control.core.workspace.gait_search import fastest_gait
 
 MIN_MARGIN = 1e-6  # [m] static margin; a smaller one may be a rounding error
@@ -60,18 +61,8 @@ def known_gaits(robot: Robot) -> dict[str, Gait]:
 
 def least_support(robot: Robot, gait: Gait) -> Support:
     """The support with the smallest static margin over a cycle, with the feet at their neutral footholds."""
-    return min(
-        _support(robot, gait.legs_in_swing(phase), neutral_center(robot, gait.shift(phase))) for phase in gait.lift_off
-    )
-
-
-@lru_cache(maxsize=32)
-def neutral_center(robot: Robot, shift: Point = (0.0, 0.0)) -> Point:
-    """As `shifted_center`; raises ValueError if the neutral footholds are out of reach."""
-    center = shifted_center(robot, shift)
-    if center is None:
-        raise ValueError("the neutral stance is out of reach")
-    return center
+    phases = gait.lift_off if gait.sway is None else gait.critical_phases
+    return min(_support(robot, gait.legs_in_swing(phase), neutral_center(robot, gait.shift(phase))) for phase in phases)
 
 
 def _support(robot: Robot, lifted: tuple[int, ...], center: Point) -> Support:

@@ -24,12 +24,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hexapod_control.core.gait.body_sway import Sway
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.gait.swing_trajectory import travel_and_lift
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_batch import joints_at_contacts
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.core.robot import Leg, Robot
+from hexapod_control.core.robot import Robot
 from hexapod_control.core.workspace.stance_regions import StanceRegions, StanceRegionTable
 from hexapod_control.core.workspace.strides.steady_cycle import UnitMotion, foot_positions
 from hexapod_control.core.workspace.strides.stride_table import (
@@ -77,13 +78,13 @@ class SpeedLimit:
     adaptation: StrideAdaptation = UNADAPTED  # of the strides
 
 
-def _inverse_speeds(
-    leg: Leg, robot: Robot, height: float, strides: StridesByMotion, stance: float, lift: float
-) -> Array:
+def _inverse_speeds(row: int, robot: Robot, height: float, strides: StridesByMotion, gait: Gait, lift: float) -> Array:
     """The inverse of the highest foot speed [s/m] with every joint within its limit, by (bend, swing time, heading).
 
-    `stance` is in swing times, `lift` in [m]. The last heading is that of turning on the spot, in the last bend.
+    `lift` is in [m]. The last heading is that of turning on the spot, in the last bend.
     """
+    leg = robot.legs[row]
+    stance = gait.stance_time
     swings = np.array(SWING_TIME_SCALES) * robot.walk.swing_time
     # The motion of the body for a foot with unit speed: straight, or on an arc of the given bend.
     centers = np.append(strides.centers, strides.centers[:, -1:], axis=1)
@@ -94,12 +95,28 @@ def _inverse_speeds(
     rate = np.array(BENDS)[:, None] / distance
     motion = UnitMotion((heading - 1j * rate * centers)[..., None, None], rate[..., None, None])
     travels = 2.0 * STRIDE_SHARE / stance * radii[..., None] * STRIDE_LENGTHS
-    path = foot_positions(motion, travels[..., None], stance, centers[..., None, None], PROGRESS)
-    contacts = path.real, path.imag, lift * travel_and_lift(PROGRESS)[1]
-    times = shortest_swing(leg, joints_at_contacts(leg, robot.foot_radius, height, contacts).joints)
+    # A foot strides alike in both directions, unless the body sways.
+    directions = (1.0,) if gait.sway is None else (1.0, -1.0)
+    times = np.zeros(travels.shape)
+    for sign in directions:
+        signed = UnitMotion(sign * motion.velocity, sign * motion.rate)
+        path = foot_positions(signed, travels[..., None], stance, centers[..., None, None], PROGRESS)
+        if gait.sway is not None:
+            half = 0.5 * stance * travels[..., None]
+            phases = gait.lift_off[row] + PROGRESS / gait.cycle
+            path = path - gait.sway.shifts(phases, half * signed.velocity, half * signed.rate)
+        contacts = path.real, path.imag, lift * travel_and_lift(PROGRESS)[1]
+        np.maximum(
+            times, shortest_swing(leg, joints_at_contacts(leg, robot.foot_radius, height, contacts).joints), out=times
+        )
     speeds = (max_travels(travels, times, swings) / swings[:, None, None]).swapaxes(0, 1)
     inverse: Array = 1.0 / np.maximum(speeds, MIN_SPEED)
     return inverse
+
+
+def _table_key(gait: Gait) -> tuple[float, Sway | None]:
+    """Gaits with the same key share their tables."""
+    return gait.stance_time, gait.sway
 
 
 class _MovingFoot(NamedTuple):
@@ -148,34 +165,42 @@ class SpeedEnvelope:
     """Tables of the highest foot speeds in every gait at every height; limits a twist to what they allow."""
 
     def __init__(
-        self, robot: Robot, stances: StanceRegionTable, strides: StrideTable, gaits: Mapping[str, Gait]
+        self,
+        robot: Robot,
+        stances: StanceRegionTable,
+        strides: StrideTable,
+        gaits: Mapping[str, Gait],
+        stride_shares: Mapping[str, float],
     ) -> None:
-        """Tabulates the speeds of all gaits at a few heights, which takes a third of the time to load a robot."""
+        """Tabulates the speeds of all gaits at a few heights, which takes a third of the time to load a robot.
+
+        `stride_shares` are those of the regions that keep a static margin, by name of the gait; 1 if absent.
+        """
         self._stances = stances
         self._strides = strides
         rows = stances.rows
         self._heights = sorted({0, len(rows) - 1, *(i for i, r in enumerate(rows) if r.height == robot.walk.height)})
         self._swing = tuple(s * robot.walk.swing_time for s in SWING_TIME_SCALES)
         self._tables = {
-            stance_time: [self._table(robot, h, stance_time) for h in self._heights]
-            for stance_time in {gait.stance_time for gait in gaits.values()}
+            key: [self._table(robot, h, gait) for h in self._heights]
+            for key, gait in {_table_key(gait): gait for gait in gaits.values()}.items()
         }
         self.adapts_strides = True  # in the fastest gait
-        self.stride_shares: Mapping[str, float] = {}  # by gait: share of the regions that strides use; 1 if absent
+        self.stride_shares = stride_shares
 
-    def _table(self, robot: Robot, row: int, stance_time: float) -> list[list[array[float]]]:
-        """Inverse speeds [s/m] by corner and leg, in the order of `_inverse_speeds`, for a stance time [swing times].
+    def _table(self, robot: Robot, row: int, gait: Gait) -> list[list[array[float]]]:
+        """Inverse speeds [s/m] by corner and leg, in the order of `_inverse_speeds`, for gaits with the same key.
 
-        For all CORNERS with the stance time of the gait that adapts its strides, else only for unadapted strides.
+        For all CORNERS with the key of the gait that adapts its strides, else only for unadapted strides.
         """
         height = self._stances.rows[row].height
         lift = robot.walk.lift_height
         return [
             [
-                array("d", _inverse_speeds(leg, robot, height, strides, stance_time, corner.lift_share * lift).ravel())
-                for leg, strides in zip(robot.legs, self._strides.at_row(row, corner.moved), strict=True)
+                array("d", _inverse_speeds(leg, robot, height, strides, gait, corner.lift_share * lift).ravel())
+                for leg, strides in enumerate(self._strides.at_row(row, corner.moved))
             ]
-            for corner in (CORNERS if stance_time == self._strides.gait.stance_time else (UNADAPTED,))
+            for corner in (CORNERS if _table_key(gait) == _table_key(self._strides.gait) else (UNADAPTED,))
         ]
 
     def with_stride_shares(self, shares: Mapping[str, float]) -> SpeedEnvelope:
@@ -227,7 +252,7 @@ class SpeedEnvelope:
         u_i is the highest speed in the tables, S T the stance time, r_i the radius of the region.
         """
         low, high, high_weight = demand.between
-        table = self._tables[gait.stance_time]
+        table = self._tables[_table_key(gait)]
         corners = adaptation.weights()
         weighted = [
             (weight, table[h][corner])
@@ -235,9 +260,9 @@ class SpeedEnvelope:
             for corner, corner_weight in enumerate(corners)
             if (weight := height_weight * corner_weight) > 0.0
         ]
-        half_stance = (
-            0.5 * gait.stance_time / STRIDE_SHARE / (demand.radii_share * self.stride_shares.get(gait.name, 1.0))
-        )
+        share = self.stride_shares.get(gait.name, 1.0)
+        share += adaptation.moved * (1.0 - share)  # moved regions keep the margin themselves
+        half_stance = 0.5 * gait.stance_time / STRIDE_SHARE / (demand.radii_share * share)
         for swing in swings:
             worst = 0.0
             first = swing * SWING_STRIDE
@@ -264,7 +289,7 @@ class SpeedEnvelope:
         of base_link, `region_share` the share of the regions that the body pose leaves (REGION_SHARES). Only the
         fastest gait adapts its strides.
         """
-        gaits = tuple({gait.stance_time: gait for gait in (gait, *next_gaits)}.values())
+        gaits = tuple({_table_key(gait): gait for gait in (gait, *next_gaits)}.values())
         max_moved, radii_share = split_region_share(region_share)
         regions = self._stances.at(height)
         demand = _Demand(gaits, regions, radii_share, twist, self._between(height))

@@ -10,15 +10,15 @@ import numpy as np
 
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.arrays import Array, read_only
+from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Point
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.stance_regions import DIRECTIONS, StanceRegions
 
 STRIDE_DIRECTIONS = DIRECTIONS[::2]
 MIN_STRIDE_MARGIN = 0.005  # [m] static margin that full strides must have
-STRIDE_SHARES = tuple(k / 10 for k in range(10, 0, -1))  # of the stance regions, tried for strides with a margin
+STRIDE_SHARES = tuple(k / 20 for k in range(20, 0, -1))  # of the stance regions, tried for strides with a margin
 COLLINEAR = 1e-12  # [m^2] for rounding: cross product up to which a foot counts as on an edge
-TOUCH_DOWN_PHASE_STEP = 1e-6  # share of a cycle before a touch-down, at which the margin is evaluated
 
 
 def stride_margin(
@@ -42,24 +42,49 @@ def stride_share(gait: Gait, stance: StanceRegions, center: Point, least: float 
     return next((share for share in STRIDE_SHARES if stride_margin((gait,), stance, center, share) >= least), 0.0)
 
 
+@lru_cache(maxsize=64)
+def stable_share(gait: Gait, stance: StanceRegions, center: Point) -> float:
+    """The largest share (0 to 1) of the regions over which strides and turns keep MIN_STRIDE_MARGIN in a gait.
+
+    If the feet at their neutral footholds have less, half of that is kept. `center` is that of mass (x, y) [m].
+    """
+    least = min(MIN_STRIDE_MARGIN, 0.5 * stride_margin((gait,), stance, center, 0.0))
+    straight = stride_share(gait, stance, center, least) or STRIDE_SHARES[-1]
+    turning = (share for share in STRIDE_SHARES if turning_margin(gait, stance, center, share) >= least)
+    return min(straight, next(turning, STRIDE_SHARES[-1]))
+
+
+def turning_margin(gait: Gait, stance: StanceRegions, center: Point, share: float) -> float:
+    """As `stride_margin`, for turns on the spot in both directions."""
+    turn = share * min(stance.radii) / max(math.hypot(*foothold) for foothold in stance.footholds)
+    margins = []
+    for phase in gait.critical_phases:
+        for sign in (1.0, -1.0):
+            ahead = [sign * turn * place for place in _stance_positions(gait, phase)]
+            feet = [
+                (x - a * y, y + a * x) for (x, y), a in zip(stance.footholds, ahead, strict=True) if not math.isnan(a)
+            ]
+            margins.append(static_margin(feet, center))
+    return min(margins)
+
+
 def swaying_stride_margin(
     gait: Gait, stance: StanceRegions, center_at: Callable[[Point], Point], share: float
 ) -> float:
     """As `stride_margin`, for a gait that sways; `center_at` returns the center of mass [m] for a body shift [m]."""
+    half_stride = share * min(stance.radii)
     return min(
-        margin_at(gait, phase, stance, center_at(gait.shift(phase)), share, direction)
-        for phase in _critical_phases(gait)
-        for direction in DIRECTIONS[::2]
+        margin_at(
+            gait,
+            phase,
+            stance,
+            center_at(gait.shift(phase, Twist(half_stride * x, half_stride * y, 0.0))),
+            share,
+            (x, y),
+        )
+        for phase in gait.critical_phases
+        for x, y in STRIDE_DIRECTIONS
     )
-
-
-def _critical_phases(gait: Gait) -> list[float]:
-    """Phases just after each lift-off and just before each touch-down."""
-    return [
-        phase
-        for lift_off in set(gait.lift_off)
-        for phase in (lift_off, lift_off + 1.0 - gait.duty_factor - TOUCH_DOWN_PHASE_STEP)
-    ]
 
 
 @lru_cache(maxsize=64)
@@ -68,7 +93,7 @@ def _edges(gaits: tuple[Gait, ...], stances: tuple[StanceRegions, ...], share: f
 
     All polygons are computed at once: a line from one foot to another is an edge if no foot is on its right.
     """
-    phases = [(gait, phase) for gait in gaits for phase in _critical_phases(gait)]
+    phases = [(gait, phase) for gait in gaits for phase in gait.critical_phases]
     radii, footholds = np.array([s.radii for s in stances]), np.array([s.footholds for s in stances])
     ahead = share * radii * np.array([_stance_positions(gait, phase) for gait, phase in phases])[:, None]  # (P, D, L)
     points = footholds + ahead[..., None] * np.array(STRIDE_DIRECTIONS)[:, None, :]

@@ -13,7 +13,7 @@ from hexapod_control.config.robots.servo_table import versions
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_clearance import LegCapsule, LegNeighbours, capsules
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.core.names import JOINTS
+from hexapod_control.core.names import JOINTS, enumerated
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.workspace.robot_gaits import least_support
@@ -249,6 +249,14 @@ def margins(subject: Subject) -> Iterator[Remark]:
         change = f"move the center of mass or the footholds by {1e3 * (SMALL_MARGIN_M - margin):.0f} mm" if poor else ""
         seriousness = Seriousness.NOTE if poor else Seriousness.FIGURE
         yield Remark(seriousness, "margin", text, change, {"gait": name, "margin_m": round(margin, 5)})
+    shares = subject.capabilities.envelope.stride_shares
+    short = [name for name, share in shares.items() if share < 1.0]
+    if short:
+        text = f"Long strides in {enumerated(short)} would tip the robot: they are shortened, which limits the speed"
+        change = "move the center of mass to the middle of the feet, or the footholds around it"
+        yield Remark(
+            Seriousness.NOTE, "margin", text, change, {"stride_shares": {name: shares[name] for name in short}}
+        )
     walk = subject.walk
     text = f"Walking with {max(map(abs, walk.twist)):.3f} m/s in {walk.gait} the margin is {1e3 * walk.margin:.0f} mm"
     figures = {"gait": walk.gait, "walking_margin_m": round(walk.margin, 5)}

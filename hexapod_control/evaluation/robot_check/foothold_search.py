@@ -23,10 +23,10 @@ from hexapod_control.core.kinematics.leg_batch import joints_at_contacts
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.tick_limiter import MIN_LEG_GAP_M
 from hexapod_control.core.robot import Leg, Robot
+from hexapod_control.core.statics.moving_mass import MovingMass
 from hexapod_control.core.workspace.stance_regions import nominal_stance
 from hexapod_control.core.workspace.strides.leg_centers import clear_of_body
 from hexapod_control.core.workspace.strides.steady_cycle import (
-    MovingMass,
     Points,
     SteadyCycle,
     UnitMotion,

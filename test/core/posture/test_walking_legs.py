@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from support.drives import robot
 
+from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.posture import transport_pose
 from hexapod_control.core.posture.walking_legs import WalkingLegs
+from hexapod_control.core.statics.moving_mass import neutral_center
 from hexapod_control.core.statics.static_stability import center_of_mass, static_margin
-from hexapod_control.core.workspace.robot_gaits import neutral_center
 from hexapod_control.core.workspace.stance_regions import DIRECTIONS, nominal_stance
 from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, margin_at
 
@@ -26,8 +27,13 @@ def walking(name, *lost):
 def least_margin(machine, gait, share):
     """Least static margin [m] of full strides with a share of the regions, one moment after the other."""
     stance, air = nominal_stance(machine), 1.0 - gait.duty_factor
+
+    def shift_of(gait, phase, direction):
+        half_stride = share * min(stance.radii)
+        return gait.shift(phase, Twist(half_stride * direction[0], half_stride * direction[1], 0.0))
+
     return min(
-        margin_at(gait, phase, stance, neutral_center(machine, gait.shift(phase)), share, direction)
+        margin_at(gait, phase, stance, neutral_center(machine, shift_of(gait, phase, direction)), share, direction)
         for lift_off in gait.lift_off
         for phase in (lift_off, lift_off + air - 1e-6)
         for direction in DIRECTIONS[::2]
@@ -39,8 +45,8 @@ def test_strides_on_fewer_legs_are_as_long_as_the_static_margin_allows(case):
     capabilities = walking(*case).capabilities
     machine, shares = capabilities.robot, capabilities.envelope.stride_shares
     for gait_name, gait in capabilities.gaits.items():
-        least = 0.01 if gait.sway == (0.0, 0.0) else MIN_STRIDE_MARGIN
-        region = capabilities.region_share(gait) if any(gait.sway) else 1.0
+        least = 0.01 if gait.sway is None else MIN_STRIDE_MARGIN
+        region = capabilities.region_share(gait) if gait.sway else 1.0
         fitting = [share for share in STRIDE_SHARES if least_margin(machine, gait, share * region) >= least]
         assert shares[gait_name] == pytest.approx(max(fitting)) == fitting[0]
     fastest = max(capabilities.gaits.values(), key=lambda gait: shares[gait.name] / gait.stance_time)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.sensing.mishap_watch import JointWatch, SlipWatch, SupportWatch, standing_limit, tilt_angle
-from hexapod_control.core.workspace.robot_gaits import neutral_center
+from hexapod_control.core.statics.moving_mass import neutral_center
 
 DT = 0.02  # [s]
 STILL = (0.0,) * 18

@@ -9,7 +9,7 @@ from support.suite.soak import some
 
 from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.statics.leg_compliance import load_drift
-from hexapod_control.core.workspace.robot_gaits import neutral_center
+from hexapod_control.core.statics.moving_mass import neutral_center
 
 
 def drift(machine, gait):

@@ -10,9 +10,9 @@ from support.suite.soak import SOAK, cases, some
 from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.posture.walking_legs import WalkingLegs
+from hexapod_control.core.statics.moving_mass import neutral_center
 from hexapod_control.core.walking.gait_change import AutoGait
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.robot_gaits import neutral_center
 from hexapod_control.core.workspace.stride_stability import stride_margin
 
 FULL_SHARE, MORE_STABLE_SHARE = 0.75, 0.6

@@ -1,9 +1,11 @@
 """Robots of other builds than the shipped ones, from test/data/robots: top speeds, and legs that keep apart."""
 
 import math
+import random
+from dataclasses import replace
 
 import pytest
-from support.drives import DT, robot, standing_planner
+from support.drives import DT, drive, robot, standing_planner
 from support.paths import DATA
 from support.suite.soak import SOAK, some
 
@@ -60,3 +62,20 @@ def test_soak_of_changes_between_top_speeds_in_which_legs_never_touch_and_that_e
         assert min(plan.gap for plan in plans if not math.isnan(plan.gap)) > MIN_GAP
         assert plans[-1].state is RobotState.WALKING or all(plans[-1].planted)
     assert drive_plans(planner, ZERO)[-1].state is RobotState.STANDING
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_robot_with_its_center_of_mass_far_to_one_end_starts_and_walks_with_a_static_margin_at_every_speed(seed):
+    rng = random.Random(seed)
+    machine = robot("article")
+    center = (rng.choice((-1.0, 1.0)) * rng.uniform(0.055, 0.065), rng.uniform(-0.01, 0.01), 0.0)
+    machine = replace(machine, body=replace(machine.body, center_of_mass=center))
+    gait = Capabilities.of(machine).strides.gait
+    assert Capabilities.of(machine).envelope.stride_shares[gait.name] < 1.0
+    planner = standing_planner(machine, gait.name)
+    for axis in (Twist(1.0, 0.0, 0.0), Twist(-1.0, 0.0, 0.0), Twist(0.0, 1.0, 0.0), Twist(0.0, 0.0, 1.0)):
+        for share in (0.3, 0.7, 1.0):
+            fitting = planner.capabilities.fastest(axis, [gait.name]).scaled(share)
+            drive_plans(planner, ZERO)
+            assert min(plan.margin for plan in drive(planner, fitting, 2.5)) > 0.0
+            assert math.dist(planner.step(DT).twist, ZERO) >= 0.5 * math.dist(fitting, ZERO)

@@ -9,10 +9,11 @@ from support.suite.soak import some
 
 from hexapod_control.core.gait.gait_table import derived_gaits
 from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.statics.moving_mass import neutral_center
 from hexapod_control.core.statics.static_stability import margins_by_legs_in_swing
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.gait_search import fastest_gait
-from hexapod_control.core.workspace.robot_gaits import gaits, neutral_center
+from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.stance_regions import nominal_stance
 from hexapod_control.core.workspace.stride_stability import stride_margin
 

@@ -7,8 +7,9 @@ from support.drives import ROBOTS, robot
 from support.robots.other_robots import around, in_rows
 
 from hexapod_control.core.gait.gait_table import derived_gaits
+from hexapod_control.core.statics.moving_mass import neutral_center
 from hexapod_control.core.statics.static_stability import static_margin
-from hexapod_control.core.workspace.robot_gaits import gaits, least_support, neutral_center
+from hexapod_control.core.workspace.robot_gaits import gaits, least_support
 
 MACHINES = [*map(robot, ROBOTS), *(in_rows(*rows) for rows in ((3, 2), (4, 3), (4, 4), (6, 6))), around(5), around(9)]
 

@@ -6,9 +6,10 @@ import time
 import pytest
 from support.drives import ROBOTS, robot
 
+from hexapod_control.core.gait.gait_table import TOUCH_DOWN_PHASE_STEP
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.stance_regions import DIRECTIONS
-from hexapod_control.core.workspace.stride_stability import TOUCH_DOWN_PHASE_STEP, margin_at, stride_margin
+from hexapod_control.core.workspace.stride_stability import margin_at, stride_margin
 
 
 def one_by_one(gaits, stance, center, share):

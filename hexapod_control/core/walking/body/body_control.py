@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from enum import Enum
 
 from hexapod_control.core.copyable import Copyable
-from hexapod_control.core.gait.gait_table import SHIFT_TIME
-from hexapod_control.core.gait.swing_trajectory import smooth_travel
+from hexapod_control.core.gait.body_sway import Sway
+from hexapod_control.core.gait.swing_trajectory import smooth_travel, steady_position
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
+from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Point
 from hexapod_control.core.walking.body.body_levelling import LEVEL, BodyLevelling, Tilt
 from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
@@ -206,49 +208,131 @@ class BodyPoseControl(Copyable):
 
 
 CENTERED: Point = (0.0, 0.0)
+SHIFT_TIME = 2.0  # [swing times] in which the body moves to where a sway begins, and back to the center
+HOLD_TIME = 0.5  # [swing times] in which a sway takes up its speed, and stops while a foot is still in the air
+
+
+class SwayPhase(Enum):
+    """What the offset of the body follows."""
+
+    CENTERED = "centered"
+    STARTING = "starting"  # it moves to where the sway begins
+    SWAYING = "swaying"
+    HELD = "held"  # it stops while a foot is still in the air
 
 
 class BodySway(Copyable):
-    """Offset of the body from its pose; every shift from one side to the other begins and ends at rest."""
+    """Offset of the body from its pose: the sway of the gait, and smooth ways into it and out of it.
 
-    _start: Point
-    _goal: Point
-    _prepared_for: tuple[BodyPose, Point] | None  # pose and sway for which `region_share` was computed
-    _progress: float  # of the shift from start (0) to goal (1)
+    After each change of what it follows, the differences in position and velocity vanish along a polynomial of fifth
+    order.
+    """
+
+    _duration: float  # [swing times] in which the differences vanish
+    _followed: tuple[SwayPhase, Sway | None]
+    _gap: tuple[Point, Point]  # [m], [m/swing time] differences at the last change
+    _held: Point  # [m] where it is held
+    _prepared_for: tuple[BodyPose, Sway | None] | None  # pose and sway for which `region_share` was computed
+    _progress: float  # from 0 to 1, since the last change
+    _velocity: Point  # [m/swing time]
     offset: Point  # [m] in base_footprint
     region_share: float  # that the sway leaves for walking
 
     def __init__(self, feasibility: PoseFeasibility) -> None:
         """Starts without an offset."""
         self._feasibility = feasibility
-        self.offset = CENTERED
-        self._goal = CENTERED
-        self._start = CENTERED
+        self._followed = (SwayPhase.CENTERED, None)
+        self._duration = SHIFT_TIME
+        self._gap = (CENTERED, CENTERED)
+        self._held = CENTERED
         self._progress = 1.0
+        self._velocity = CENTERED
         self._prepared_for = None
+        self.offset = CENTERED
         self.region_share = REGION_SHARES[0]
 
-    def prepare(self, pose: BodyPose, sway: Point) -> None:
-        """Computes the region share for a sway (x, y) [m] to both sides of a pose, unless that is known."""
-        if self._prepared_for != (pose, sway):
-            self._prepared_for = (pose, sway)
-            ends = [pose._replace(x=pose.x + sign * sway[0], y=pose.y + sign * sway[1]) for sign in (1.0, -1.0)]
-            self.region_share = REGION_SHARES[0] if sway == CENTERED else min(map(self._feasibility.region_share, ends))
-
-    def step(self, swing_times: float, motion: FootMotion) -> None:
-        """Advances the sway by a time [swing times] according to the gait clock; back to zero once all feet stand."""
-        if motion.running:
-            goal = motion.clock.gait.shift(motion.clock.phase)
+    def prepare(self, pose: BodyPose, sway: Sway | None) -> None:
+        """Computes the region share for a sway about a pose, unless that is known."""
+        if self._prepared_for == (pose, sway):
+            return
+        self._prepared_for = (pose, sway)
+        if sway is None:
+            self.region_share = REGION_SHARES[0]
+        elif pose == NEUTRAL:
+            self.region_share = sway.region_share
         else:
-            goal = self._goal if motion.any_in_air else CENTERED
-        if goal != self._goal:
-            self._start = self.offset
-            self._goal = goal
-            self._progress = 0.0
-        self._progress += swing_times / SHIFT_TIME
-        part = smooth_travel(self._progress)
-        (x0, y0), (x1, y1) = self._start, self._goal
-        self.offset = (x0 + part * (x1 - x0), y0 + part * (y1 - y0))
+            shares = [self._feasibility.region_share(_shifted(pose, corner)) for corner in sway.corners]
+            self.region_share = min(sway.region_share, *shares)
+
+    def ready(self, sway: Sway | None) -> bool:
+        """True if the body is where a sway begins."""
+        return sway is None or (self._followed == (SwayPhase.STARTING, sway) and self._progress >= 1.0)
+
+    def step(self, swing_times: float, motion: FootMotion, footholds: Sequence[Point], stepping: bool) -> None:
+        """Advances the sway by a time [swing times] according to the gait clock; back to zero once all feet stand.
+
+        `footholds` are the neutral ones [m], `stepping` says whether the feet step or will step next.
+        """
+        gait = motion.clock.gait
+        sway = gait.sway
+        centered = self._followed[0] is SwayPhase.CENTERED and self._progress >= 1.0
+        if centered and (sway is None or not (stepping or motion.running)):
+            return
+        place, change = CENTERED, CENTERED
+        if sway is not None and motion.running:
+            phase = SwayPhase.SWAYING
+            # The feet and the clock follow in the same tick.
+            ahead = motion.clock.phase + swing_times / gait.cycle
+            place, per_cycle = sway.at(ahead, half_stride(motion, footholds))
+            change = (per_cycle[0] / gait.cycle, per_cycle[1] / gait.cycle)
+        elif not motion.running and motion.any_in_air:
+            phase = SwayPhase.HELD
+            if self._followed[0] is not SwayPhase.HELD:
+                self._held = self.offset
+            place = self._held
+        elif sway is not None and stepping and motion.all_in_stance:
+            phase = SwayPhase.STARTING
+            place, _ = sway.at(sway.start_phase)
+        else:
+            phase = SwayPhase.CENTERED
+        if self._followed != (phase, sway):
+            self._followed, self._progress = (phase, sway), 0.0
+            self._duration = HOLD_TIME if phase in (SwayPhase.HELD, SwayPhase.SWAYING) else SHIFT_TIME
+            self._gap = _difference(self.offset, place), _difference(self._velocity, change)
+        before = self.offset
+        self._progress = min(self._progress + swing_times / self._duration, 1.0)
+        rest = 1.0 - self._progress
+        of_gap = 1.0 - smooth_travel(self._progress)
+        of_speed = self._duration * self._progress * rest**3 * (1.0 + 3.0 * self._progress)
+        x, y = (a + of_gap * gap + of_speed * speed for a, gap, speed in zip(place, *self._gap, strict=True))
+        self.offset = x, y
+        self._velocity = (x - before[0]) / swing_times, (y - before[1]) / swing_times
+
+
+def half_stride(motion: FootMotion, footholds: Sequence[Point]) -> Twist:
+    """The motion of the body in half of a stance [m, m, rad] of the steady walk whose feet are nearest to the present.
+
+    While the speed changes, the strides of the feet lag behind it. `footholds` are the neutral ones [m].
+    """
+    gait, phase = motion.clock.gait, motion.clock.phase
+    weight = turning = turn_moment = 0.0
+    moved = turned = 0j
+    for foot, (x, y), lift_off in zip(motion.feet, footholds, gait.lift_off, strict=True):
+        ahead = steady_position((phase - lift_off) % 1.0 * gait.cycle, gait.stance_time)
+        displacement, across = complex(foot.x - x, foot.y - y), complex(-y, x)
+        weight += ahead * ahead
+        moved += ahead * displacement
+        turned += ahead * ahead * across
+        turning += ahead * ahead * (x * x + y * y)
+        turn_moment += ahead * (across.conjugate() * displacement).real
+    # The least squares of displacement = ahead * (stride + turn * across) over all feet
+    turn = (turn_moment - (turned.conjugate() * moved).real / weight) / (turning - abs(turned) ** 2 / weight)
+    stride = (moved - turn * turned) / weight
+    return Twist(stride.real, stride.imag, turn)
+
+
+def _difference(a: Point, b: Point) -> Point:
+    return a[0] - b[0], a[1] - b[1]
 
 
 class BodyControl(Copyable):

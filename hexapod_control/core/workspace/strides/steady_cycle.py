@@ -12,19 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hexapod_control.core.gait.gait_table import Gait
+from hexapod_control.core.gait.gait_table import TOUCH_DOWN_PHASE_STEP, Gait
 from hexapod_control.core.gait.swing_trajectory import travel_and_lift
 from hexapod_control.core.kinematics.arrays import Array, ComplexArray
-from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.kinematics.leg_batch import joints_at_contacts
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.core.kinematics.whole_body import joints_in_pose
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.statics.moving_mass import MovingMass
 from hexapod_control.core.statics.static_stability import center_of_mass, static_margin
-from hexapod_control.core.workspace.robot_gaits import neutral_center
-from hexapod_control.core.workspace.stride_stability import TOUCH_DOWN_PHASE_STEP
 
 Points = ComplexArray
 
@@ -91,31 +88,6 @@ class CycleLimits(NamedTuple):
     def at_least(self, other: CycleLimits) -> bool:
         """True if neither value is less than that of another cycle."""
         return self.margin >= other.margin and self.gap >= other.gap
-
-
-class MovingMass(NamedTuple):
-    """The center of mass for displaced feet: to first order, each foot moves it by a share of its displacement."""
-
-    center: complex  # [m] over the neutral footholds
-    footholds: Points  # (legs,) [m] neutral
-    shares: Array  # (legs,)
-
-    @classmethod
-    def of(cls, robot: Robot) -> MovingMass:
-        """The center of mass of a robot. Raises ValueError if its neutral stance is out of reach."""
-        center = complex(*neutral_center(robot))
-        shares = []
-        joints = joints_in_pose(robot, robot.footholds, NEUTRAL) or ()
-        for leg, (_, femur, tibia) in zip(robot.legs, joints, strict=True):
-            _, along, _, _, of_femur, of_tibia = leg.moments
-            moment = along + of_femur * math.cos(femur) + of_tibia * math.cos(femur + tibia)
-            shares.append(moment / robot.mass / max(math.dist(leg.foothold, leg.hip[:2]), leg.coxa.length))
-        return cls(center, np.array([complex(*leg.foothold) for leg in robot.legs]), np.array(shares))
-
-    def over(self, feet: Points) -> Points:
-        """The center of mass (...) [m] for feet (..., legs) [m]."""
-        centers: Points = self.center + (feet - self.footholds) @ self.shares
-        return centers
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,9 @@ from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.statics.moving_mass import MovingMass, neutral_center
 from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, TIBIA_CLEARANCE, nominal_stance
+from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, stable_share
 from hexapod_control.core.workspace.strides.leg_centers import (
     SEARCHED_HEADINGS,
     TURNING,
@@ -38,7 +40,7 @@ from hexapod_control.core.workspace.strides.leg_centers import (
     straight_travel,
     turning_travel,
 )
-from hexapod_control.core.workspace.strides.steady_cycle import CycleLimits, MovingMass, Points, SteadyCycle
+from hexapod_control.core.workspace.strides.steady_cycle import CycleLimits, Points, SteadyCycle
 from hexapod_control.core.workspace.strides.stride_table import FAR_RAD, LegStrides, PolarOffset, moved_points
 from hexapod_control.core.workspace.swing_limits import STRIDE_SHARE, SWING_TIME_SCALES
 
@@ -169,14 +171,14 @@ class TopSpeedSearch:
         return best
 
     def _neutral_top(self, travel: Travel) -> TopSpeed:
-        """The highest speed with strides about the neutral footholds, regardless of the static margin."""
+        """The highest speed with strides about the neutral footholds."""
         times = np.array(SWING_TIME_SCALES) * self._robot.walk.swing_time
         longest = 2.0 * STRIDE_SHARE / self._gait.stance_time / times
         speeds = np.min(
             [
                 np.minimum(leg.speeds[:, travel.heading, -1], longest * radius) / factor
                 for leg, radius, factor in zip(
-                    self._legs, nominal_stance(self._robot).radii, travel.speeds, strict=True
+                    self._legs, stable_radii(self._robot, self._gait), travel.speeds, strict=True
                 )
             ],
             axis=0,
@@ -214,6 +216,13 @@ class TopSpeedSearch:
         mean_stiffness = self._gait.duty_factor * (stiffness / np.maximum(arms, MIN_RADIUS) ** 2).sum(axis=-1)
         ratios: Array = math.tau / swing_time / np.sqrt(mean_stiffness / self._robot.mass)
         return ratios
+
+
+def stable_radii(robot: Robot, gait: Gait) -> Array:
+    """Radii (legs,) [m] of the part of the stance regions over which strides keep a static margin."""
+    stance = nominal_stance(robot)
+    radii: Array = stable_share(gait, stance, neutral_center(robot)) * np.array(stance.radii)
+    return radii
 
 
 def spread_foothold(leg: LegCenters, heading: int, spreads: Array) -> Points:
@@ -326,7 +335,7 @@ def _separated(
     offsets_and_radii: Sequence[tuple[Array, Array]],
 ) -> tuple[LegStrides, ...]:
     """The strides, with smaller offsets where legs come too close or the static margin is too small."""
-    neutral = np.array(nominal_stance(robot).radii)
+    neutral = stable_radii(robot, gait)
     offsets, radii = (np.array(values) for values in zip(*offsets_and_radii, strict=True))
     hips = np.array([leg.hip for leg in legs])
     arms = np.array([leg.foothold for leg in legs]) - hips
@@ -334,8 +343,8 @@ def _separated(
         required = CycleLimits(LEAST_MARGIN.of(robot), TIBIA_CLEARANCE)
         for attempt in range(RETRIES if offsets[:, k].any() else 0):
             if attempt == 1:  # no more than with strides about the neutral footholds
-                for limits in _limits(robot, gait, travel, hips + arms, neutral):
-                    required = required.at_most(*limits)
+                for margin, gap in _limits(robot, gait, travel, hips + arms, neutral):
+                    required = required.at_most(max(margin, MIN_STRIDE_MARGIN), gap)
             outward, angle = offsets[:, k].T
             centers = hips + moved_points(arms, outward, angle)
             if all(limits.at_least(required) for limits in _limits(robot, gait, travel, centers, radii[:, k])):

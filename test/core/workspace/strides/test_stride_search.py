@@ -9,10 +9,11 @@ import pytest
 from support.drives import robot
 
 from hexapod_control.config.robots.foothold_choice import with_footholds
+from hexapod_control.core.statics.moving_mass import MovingMass
 from hexapod_control.core.workspace.robot_gaits import gaits
 from hexapod_control.core.workspace.stance_regions import nominal_stance
 from hexapod_control.core.workspace.strides.leg_centers import TURNING, leg_centers, straight_travel, turning_travel
-from hexapod_control.core.workspace.strides.steady_cycle import MovingMass, SteadyCycle
+from hexapod_control.core.workspace.strides.steady_cycle import SteadyCycle
 from hexapod_control.core.workspace.strides.stride_search import (
     LEAST_MARGIN,
     SPREADS,
