@@ -246,7 +246,7 @@ class WalkController(Copyable):
         body.step(dt, stepping, motion.feet)
         body.sway.prepare(body.pose.walking_goal, motion.clock.gait.sway)
         regions = stances.at(body.height)
-        body.sway.step(dt / speed.swing_time, motion, regions.footholds, stepping)
+        body.sway.step(dt / speed.swing_time, motion, regions, stepping)
         # After the body: its new height, pose and sway decide where the feet may stand and which foot may lift off.
         demand = StrideDemand(regions, motion.clock.gait, body.region_share, limit.adaptation.moved, limit.twist)
         strides = self.strides.step(demand, speed.twist, speed.swing_time, motion.feet)

@@ -42,7 +42,7 @@ from hexapod_control.sim.world_settings import WorldSettings
 ROBOTS = ("phantomx", "article")
 SETTLING_TICKS = 50  # ticks at the twist before a cycle is measured
 TOP_SPEED_CYCLES = 4  # in which a body that swings on soft legs travels at its mean speed
-ALMOST_ALL = 0.05  # quantile
+ALMOST_ALL = 0.1  # quantile
 
 
 @cache

@@ -23,7 +23,7 @@ from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
 from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.foot import Foot
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.core.workspace.stance_regions import REGION_SHARES
+from hexapod_control.core.workspace.stance_regions import REGION_SHARES, StanceRegions
 from hexapod_control.core.workspace.twist_limits import change_towards
 
 SPEED = (0.10, 0.10, 0.08, 0.8, 0.8, 0.8)  # [m/s, rad/s] maximum by coordinate of a pose
@@ -268,10 +268,10 @@ class BodySway(Copyable):
         """True if the body is where a sway begins."""
         return sway is None or (self._followed == (SwayPhase.STARTING, sway) and self._progress >= 1.0)
 
-    def step(self, swing_times: float, motion: FootMotion, footholds: Sequence[Point], stepping: bool) -> None:
+    def step(self, swing_times: float, motion: FootMotion, regions: StanceRegions, stepping: bool) -> None:
         """Advances the sway by a time [swing times] according to the gait clock; back to zero once all feet stand.
 
-        `footholds` are the neutral ones [m], `stepping` says whether the feet step or will step next.
+        `regions` are those at the present height, `stepping` says whether the feet step or will step next.
         """
         gait = motion.clock.gait
         sway = gait.sway
@@ -283,7 +283,7 @@ class BodySway(Copyable):
             phase = SwayPhase.SWAYING
             # The feet and the clock follow in the same tick.
             ahead = motion.clock.phase + swing_times / gait.cycle
-            place, per_cycle = sway.at(ahead, half_stride(motion, footholds))
+            place, per_cycle = sway.at(ahead, half_stride(motion, regions, sway.region_share))
             change = (per_cycle[0] / gait.cycle, per_cycle[1] / gait.cycle)
         elif not motion.running and motion.any_in_air:
             phase = SwayPhase.HELD
@@ -308,16 +308,28 @@ class BodySway(Copyable):
         self.offset = x, y
         self._velocity = (x - before[0]) / swing_times, (y - before[1]) / swing_times
 
+    def retreat(self, dt: float) -> None:
+        """Moves straight towards the center for `dt` [s]; from there the sway is taken up again."""
+        distance = math.hypot(*self.offset)
+        share = max(0.0, 1.0 - SPEED[0] * dt / distance) if distance > 0.0 else 0.0
+        self.offset = (share * self.offset[0], share * self.offset[1])
+        self._velocity = CENTERED
+        self._gap = self.offset, CENTERED
+        self._progress = 0.0
+        self._duration = SHIFT_TIME
+        self._followed = (SwayPhase.CENTERED, None)
 
-def half_stride(motion: FootMotion, footholds: Sequence[Point]) -> Twist:
+
+def half_stride(motion: FootMotion, regions: StanceRegions, share: float) -> Twist:
     """The motion of the body in half of a stance [m, m, rad] of the steady walk whose feet are nearest to the present.
 
-    While the speed changes, the strides of the feet lag behind it. `footholds` are the neutral ones [m].
+    While the speed changes, the strides of the feet lag behind it. The strides are limited to a share (0 to 1) of the
+    regions.
     """
     gait, phase = motion.clock.gait, motion.clock.phase
     weight = turning = turn_moment = 0.0
     moved = turned = 0j
-    for foot, (x, y), lift_off in zip(motion.feet, footholds, gait.lift_off, strict=True):
+    for foot, (x, y), lift_off in zip(motion.feet, regions.footholds, gait.lift_off, strict=True):
         ahead = steady_position((phase - lift_off) % 1.0 * gait.cycle, gait.stance_time)
         displacement, across = complex(foot.x - x, foot.y - y), complex(-y, x)
         weight += ahead * ahead
@@ -328,7 +340,9 @@ def half_stride(motion: FootMotion, footholds: Sequence[Point]) -> Twist:
     # The least squares of displacement = ahead * (stride + turn * across) over all feet
     turn = (turn_moment - (turned.conjugate() * moved).real / weight) / (turning - abs(turned) ** 2 / weight)
     stride = (moved - turn * turned) / weight
-    return Twist(stride.real, stride.imag, turn)
+    longest = max(abs(stride + turn * complex(-y, x)) for x, y in regions.footholds)
+    limit = share * min(regions.radii)
+    return Twist(stride.real, stride.imag, turn).scaled(min(1.0, limit / longest) if longest > 0.0 else 1.0)
 
 
 def _difference(a: Point, b: Point) -> Point:
@@ -440,8 +454,9 @@ class BodyControl(Copyable):
             self.levelling.step(dt, pose.now, self.feasibility, feet)
 
     def retreat(self, dt: float) -> None:
-        """Moves straight towards the neutral pose without tilt for `dt` [s]."""
+        """Moves straight towards the neutral pose without sway and tilt for `dt` [s]."""
         self.pose.retreat(dt)
+        self.sway.retreat(dt)
         if self.levelling is not None:
             self.levelling.retreat(dt)
 

@@ -221,7 +221,8 @@ class TopSpeedSearch:
 def stable_radii(robot: Robot, gait: Gait) -> Array:
     """Radii (legs,) [m] of the part of the stance regions over which strides keep a static margin."""
     stance = nominal_stance(robot)
-    radii: Array = stable_share(gait, stance, neutral_center(robot)) * np.array(stance.radii)
+    share = stable_share(gait, stance, neutral_center(robot)) if gait.sway is None else 1.0
+    radii: Array = share * np.array(stance.radii)
     return radii
 
 

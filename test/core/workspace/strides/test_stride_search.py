@@ -21,6 +21,7 @@ from hexapod_control.core.workspace.strides.stride_search import (
     TopSpeedSearch,
     axis_of,
     spread_foothold,
+    stable_radii,
     stride_centers,
 )
 from hexapod_control.core.workspace.swing_limits import SWING_TIME_SCALES
@@ -234,7 +235,7 @@ def test_where_legs_are_close_together_the_regions_limit_the_speed_of_strides_ab
     top = TopSpeedSearch(machine, gait, legs).top(travel)
     speeds = [leg.speeds[:, heading, -1] for leg in legs]
     times = np.array(SWING_TIME_SCALES) * machine.walk.swing_time
-    strides_ = [2.0 * STRIDE_SHARE * radius / times for radius in nominal_stance(machine).radii]
+    strides_ = [2.0 * STRIDE_SHARE * radius / times for radius in stable_radii(machine, gait).tolist()]
     most = np.min([np.minimum(a, b) / f for a, b, f in zip(speeds, strides_, travel.speeds, strict=True)], axis=0)
     assert (np.array(strides_) < np.array(speeds)).any()
     assert top.speed == pytest.approx(most.max()) and top.swing == most.argmax() and top.spread == ()
