@@ -93,13 +93,15 @@ def _reach(robot: Robot, leg: Leg) -> tuple[Vector, ...]:
     """Edges of the polygon that a foot reaches on the ground and lifted, relative to its foothold [m]."""
     around = np.exp(1j * math.tau * np.arange(CORNERS) / CORNERS)
     lifts = robot.walk.lift_height * np.array((0.0, 1.0))[:, None, None]
-    low, high = np.zeros(CORNERS), np.full(CORNERS, leg.length)
+    low = np.zeros(CORNERS)
+    high = np.full(CORNERS, leg.length)
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         points = complex(*leg.foothold) + REACH_SHARES[:, None] * middle * around
         contacts = points.real, points.imag, lifts
         inside = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts).reached.all(axis=(0, 1))
-        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+        low = np.where(inside, middle, low)
+        high = np.where(inside, high, middle)
     corners = np.maximum(low - REACH_RESERVE, 0.0) * around
     return tuple(support_edges([(corner.real, corner.imag) for corner in corners.tolist()]))
 
@@ -107,7 +109,8 @@ def _reach(robot: Robot, leg: Leg) -> tuple[Vector, ...]:
 def _longest(stance: _Stance, shift_time: float, margin: float) -> Gait | None:
     """The crawl with the longest strides that keeps a margin [m], None if there is none."""
     longest = None
-    low, high = 0, len(REGION_SHARES)
+    low = 0
+    high = len(REGION_SHARES)
     while low < high:
         middle = (low + high) // 2
         gait = _gait(stance, shift_time, margin, REGION_SHARES[middle])
@@ -119,7 +122,8 @@ def _longest(stance: _Stance, shift_time: float, margin: float) -> Gait | None:
 def _gait(stance: _Stance, shift_time: float, margin: float, share: float) -> Gait | None:
     """The crawl with strides over a share of the regions that keeps a margin [m], None if there is none."""
     strides = _strides(stance, shift_time, share)
-    margins, reaches = _margin_inequalities(stance, strides, margin), _reach_inequalities(stance, strides)
+    margins = _margin_inequalities(stance, strides, margin)
+    reaches = _reach_inequalities(stance, strides)
     solution = _solution(*(np.concatenate(pair) for pair in zip(margins, reaches, strict=True)))
     if solution is None:
         return None
@@ -132,7 +136,8 @@ def _gait(stance: _Stance, shift_time: float, margin: float, share: float) -> Ga
 
 def _foot_speed(stance: _Stance, gait: Gait) -> float:
     """Highest speed [m/s] of the feet, in the slowest direction, that the joints allow; at the nominal height."""
-    sway, robot = gait.sway, stance.robot
+    sway = gait.sway
+    robot = stance.robot
     assert sway is not None  # it is a crawl
     longest = _strides(stance, 0.5 * gait.cycle - 2.0, sway.region_share)
     times = np.zeros((len(STRIDE_SHARES), len(longest.motions) - 1))
@@ -188,7 +193,8 @@ def _reach_inequalities(stance: _Stance, strides: _Strides) -> tuple[Array, Arra
     paths = strides.paths(stance.feet, (moments[:, None] - strides.lift_offs) % strides.cycle)  # (N, moments, legs)
     times = np.tile(moments, len(paths))
     motions = np.repeat(strides.motions, PHASES, axis=0)
-    rows, bounds = [], []
+    rows = []
+    bounds = []
     for path, edges in zip(paths.reshape(-1, paths.shape[-1]).T, stance.reach, strict=True):
         for x, y, offset in edges:
             rows.append(_rows(strides, np.full(len(times), -complex(x, y)), times, motions))

@@ -24,7 +24,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hexapod_control.core.gait.body_sway import Sway
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.gait.swing_trajectory import travel_and_lift
 from hexapod_control.core.kinematics.arrays import Array
@@ -114,11 +113,6 @@ def _inverse_speeds(row: int, robot: Robot, height: float, strides: StridesByMot
     return inverse
 
 
-def _table_key(gait: Gait) -> tuple[float, Sway | None]:
-    """Gaits with the same key share their tables."""
-    return gait.stance_time, gait.sway
-
-
 class _MovingFoot(NamedTuple):
     """Motion of one planted foot relative to the body at a twist, at its neutral foothold."""
 
@@ -183,7 +177,7 @@ class SpeedEnvelope:
         self._swing = tuple(s * robot.walk.swing_time for s in SWING_TIME_SCALES)
         self._tables = {
             key: [self._table(robot, h, gait) for h in self._heights]
-            for key, gait in {_table_key(gait): gait for gait in gaits.values()}.items()
+            for key, gait in {(gait.stance_time, gait.sway): gait for gait in gaits.values()}.items()
         }
         self.adapts_strides = True  # in the fastest gait
         self.stride_shares = stride_shares
@@ -200,7 +194,7 @@ class SpeedEnvelope:
                 array("d", _inverse_speeds(leg, robot, height, strides, gait, corner.lift_share * lift).ravel())
                 for leg, strides in enumerate(self._strides.at_row(row, corner.moved))
             ]
-            for corner in (CORNERS if _table_key(gait) == _table_key(self._strides.gait) else (UNADAPTED,))
+            for corner in (CORNERS if gait.stance_time == self._strides.gait.stance_time else (UNADAPTED,))
         ]
 
     def with_stride_shares(self, shares: Mapping[str, float]) -> SpeedEnvelope:
@@ -252,7 +246,7 @@ class SpeedEnvelope:
         u_i is the highest speed in the tables, S T the stance time, r_i the radius of the region.
         """
         low, high, high_weight = demand.between
-        table = self._tables[_table_key(gait)]
+        table = self._tables[gait.stance_time, gait.sway]
         corners = adaptation.weights()
         weighted = [
             (weight, table[h][corner])
@@ -289,7 +283,7 @@ class SpeedEnvelope:
         of base_link, `region_share` the share of the regions that the body pose leaves (REGION_SHARES). Only the
         fastest gait adapts its strides.
         """
-        gaits = tuple({_table_key(gait): gait for gait in (gait, *next_gaits)}.values())
+        gaits = tuple({(gait.stance_time, gait.sway): gait for gait in (gait, *next_gaits)}.values())
         max_moved, radii_share = split_region_share(region_share)
         regions = self._stances.at(height)
         demand = _Demand(gaits, regions, radii_share, twist, self._between(height))

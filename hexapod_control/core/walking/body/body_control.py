@@ -278,7 +278,8 @@ class BodySway(Copyable):
         centered = self._followed[0] is SwayPhase.CENTERED and self._progress >= 1.0
         if centered and (sway is None or not (stepping or motion.running)):
             return
-        place, change = CENTERED, CENTERED
+        place = CENTERED
+        change = CENTERED
         if sway is not None and motion.running:
             phase = SwayPhase.SWAYING
             # The feet and the clock follow in the same tick.
@@ -296,7 +297,8 @@ class BodySway(Copyable):
         else:
             phase = SwayPhase.CENTERED
         if self._followed != (phase, sway):
-            self._followed, self._progress = (phase, sway), 0.0
+            self._followed = (phase, sway)
+            self._progress = 0.0
             self._duration = HOLD_TIME if phase in (SwayPhase.HELD, SwayPhase.SWAYING) else SHIFT_TIME
             self._gap = _difference(self.offset, place), _difference(self._velocity, change)
         before = self.offset
@@ -326,12 +328,14 @@ def half_stride(motion: FootMotion, regions: StanceRegions, share: float) -> Twi
     While the speed changes, the strides of the feet lag behind it. The strides are limited to a share (0 to 1) of the
     regions.
     """
-    gait, phase = motion.clock.gait, motion.clock.phase
+    gait = motion.clock.gait
+    phase = motion.clock.phase
     weight = turning = turn_moment = 0.0
     moved = turned = 0j
     for foot, (x, y), lift_off in zip(motion.feet, regions.footholds, gait.lift_off, strict=True):
         ahead = steady_position((phase - lift_off) % 1.0 * gait.cycle, gait.stance_time)
-        displacement, across = complex(foot.x - x, foot.y - y), complex(-y, x)
+        displacement = complex(foot.x - x, foot.y - y)
+        across = complex(-y, x)
         weight += ahead * ahead
         moved += ahead * displacement
         turned += ahead * ahead * across
