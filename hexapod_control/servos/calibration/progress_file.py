@@ -31,6 +31,7 @@ class ProgressFile:
         self.path = robot_file.with_name(robot_file.name + SUFFIX)
         self._settings = settings
         self._limits = [[joint.joint, joint.lower, joint.upper] for joint in settings.joints]  # [rad] of the robot file
+        self._ids = set(settings.ids)
 
     def write(self, progress: CalibrationProgress) -> None:
         """Replaces the file."""
@@ -48,7 +49,8 @@ class ProgressFile:
             progress = CalibrationProgress(tuple(document["steps"]), document["step"], int(document["done"]), joints)
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None
-        return progress if [joint.joint for joint in joints] == [name for name, _, _ in self._limits] else None
+        same = [joint.joint for joint in joints] == [name for name, _, _ in self._limits]
+        return progress if same and {joint.id for joint in joints} == self._ids else None
 
     def delete(self) -> None:
         """Deletes the file, if there is one."""

@@ -57,6 +57,8 @@ class ServoJogger:
             found |= {i: float(r.position) for i, r in readings.items() if r.position is not None}
         missing = [i for i in ids if i not in found]
         if missing:
+            for servo in missing:
+                self._goals.pop(servo, None)  # it may come back without torque
             raise BusError(f"servo {', '.join(map(str, missing))} does not answer: check its cable")
         return found
 

@@ -23,17 +23,27 @@ def wiggle(state: CalibrationState, ids: Sequence[int]) -> None:
     finished = ids[: state.first]
     taken = {joint.id: row for row, joint in enumerate(state.joints) if joint.id in finished}  # servo -> row
 
+    displaced: list[int] = []  # servos whose joint was given to a later one
+
     def ask_joint(servo: int) -> None:
-        for later in ids[ids.index(servo) :]:  # after returning to this servo
-            taken.pop(later, None)
         row, direction = _joint(state, servo, taken)
         if row is not None:
+            for owner in [other for other, named in taken.items() if named == row]:
+                del taken[owner]
+                displaced.append(owner)
             taken[servo] = row
             state.joints[row] = replace(state.joints[row], id=servo, direction=direction)
         if state.jogger.reports_position:
             state.jogger.release([servo])
 
-    state.each(ids, ask_joint)
+    def ask_in_turn(servo: int) -> None:
+        for later in ids[ids.index(servo) :]:  # after returning to this servo
+            taken.pop(later, None)
+        ask_joint(servo)
+
+    state.each(ids, ask_in_turn)
+    while displaced:
+        state.each([displaced.pop(0)], ask_joint)
     missing = [joint.joint for row, joint in enumerate(state.joints) if row not in taken.values()]
     if missing:
         raise BusError(Sentence("joints_without_servo", joints=", ".join(missing)))
@@ -60,6 +70,7 @@ def _joint(state: CalibrationState, servo: int, taken: dict[int, int]) -> tuple[
     prompt = Prompt(question, (*proposal, AGAIN, SKIP), Typed.SIGNED_JOINT, hint=proposal[0].word if proposal else "")
     while True:
         state.jogger.wiggle(servo, WIGGLE_ANGLE)
+        state.jogger.positions([servo])  # names a servo that has not moved because its plug is loose
         answer = state.ask(prompt)
         if answer is SKIP:
             return None, 1
@@ -70,9 +81,10 @@ def _joint(state: CalibrationState, servo: int, taken: dict[int, int]) -> tuple[
         except JointWordsError as error:
             state.say(aside(error))
             continue
-        if found[0] in owners:
-            state.say(Sentence("already_named", servo=state.servo(owners[found[0]])))
-        else:
+        if found[0] not in owners:
+            return found
+        values = {"joint": state.label(found[0]), "servo": state.servo(owners[found[0]])}
+        if state.agrees(Sentence("already_named", **values), False, state.joint(found[0])):
             return found
 
 

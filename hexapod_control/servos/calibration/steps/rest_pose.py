@@ -16,7 +16,7 @@ from hexapod_control.servos.calibration.calibration_state import CalibrationStat
 from hexapod_control.servos.calibration.steps.horn_fit import TOOTH, fit_horns, teeth
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
-MIN_OFF = 0.55 * TOOTH  # [rad] difference from the other legs that is reported
+MIN_OFF = 0.85 * TOOTH  # [rad] difference from the other legs that is reported; horns fit to half a tooth
 SINE_TOLERANCE = 1e-3  # of the sines of the hip yaws of comparable coxas
 
 
