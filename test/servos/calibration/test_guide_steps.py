@@ -185,7 +185,7 @@ def test_a_horn_one_tooth_off_is_reported_after_the_rest_pose(answer, found):
 
 
 @pytest.mark.parametrize(
-    ("turn", "words"), [(0.6, "one_tooth"), (1.4, "one_tooth"), (1.6, "teeth 2"), (3.0, "teeth 3")]
+    ("turn", "words"), [(0.9, "one_tooth"), (1.4, "one_tooth"), (1.6, "teeth 2"), (3.0, "teeth 3")]
 )
 def test_the_teeth_by_which_a_horn_is_off_are_counted(turn, words):
     start = [REST_POSE[k % 3] for k in range(18)]

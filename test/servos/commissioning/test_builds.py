@@ -22,3 +22,11 @@ def test_a_builder_with_three_mistakes_gets_from_the_box_to_the_first_steps(seed
     assert machine.current is None and len(machine.progress.done) == len(STAGES), builder.told()
     assert worst_error(build) < MAX_ERROR_DEG
     assert not builder.shown("correct_file")
+
+
+@pytest.mark.parametrize("kit", some(["freenove", "big_hex"], "freenove"))
+def test_a_kit_whose_file_is_in_the_package_is_calibrated_from_the_values_in_it(kit, tmp_path):
+    build = Build(3, tmp_path, kit)
+    builder, machine = evening(build)
+    assert machine.current is None, builder.told()
+    assert worst_error(build) < MAX_ERROR_DEG

@@ -9,18 +9,25 @@ from support.kits.calibrating_user import User
 from support.kits.memory_wire import Kit
 
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.servos.calibration.calibration_state import CalibrationState
+from hexapod_control.servos.calibration.calibration_state import REST_POSE, CalibrationState
 from hexapod_control.servos.calibration.steps.horn_fit import TOOTH, fit_horns
 from hexapod_control.servos.calibration.steps.rest_pose import horns_off
 from hexapod_control.servos.protocol_registry import scale
 from hexapod_control.servos.settings.servo_section import servo_settings
 
-KITS = ("freenove", "big_hex", "chica")
+KITS = {"freenove": "pca9685", "big_hex": "lx16a"}
 
 
 def kit_settings(name):
+    """The robot and its servos; if the file has none, their middle is the rest pose."""
     file = load(name)
-    return file.robot, servo_settings(file)
+    settings = servo_settings(file, KITS[name], "/dev/hexapod")
+    if file.servos is not None:
+        return file.robot, settings
+    per_rad = scale(settings.protocol).per_rad
+    units = {"units_per_rad": per_rad, "units_per_rad_neg": per_rad}
+    joints = [replace(j, q_center=REST_POSE[k % 3], **units) for k, j in enumerate(settings.joints)]
+    return file.robot, replace(settings, joints=tuple(joints))
 
 
 def shifted(joint, angle):

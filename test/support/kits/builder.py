@@ -20,7 +20,7 @@ from hexapod_control.config.robots.draft.questions.answered_robot import NOTES
 from hexapod_control.config.robots.draft.questions.interview import CONFIRMED, Interview
 from hexapod_control.config.robots.draft.questions.units import AnswerError, DoubtfulAnswerError
 from hexapod_control.config.robots.draft.robot_text import robot_text
-from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.kinematics.whole_body import standing_joints
 from hexapod_control.core.names import JOINTS
@@ -60,22 +60,31 @@ MISTAKES = {
 class Build:
     """The parts on the table: a robot file of `hexapod new`, and servos that are mounted somehow."""
 
-    def __init__(self, seed, folder, protocol="", mistakes=()):
-        """`protocol` and `mistakes` are drawn unless they are given."""
+    def __init__(self, seed, folder, kit=""):
+        """`kit` is a robot of the package, whose servos are mounted as its file says if it says so."""
         draw = self.draw = random.Random(seed)
-        self.protocol = protocol or draw.choice(["pca9685"] * 3 + list(SERVOS))
-        self.model, self.volts = SERVOS[self.protocol]
         self.path = folder / "mine.yaml"
+        self.protocol = draw.choice(["pca9685"] * 3 + list(SERVOS))
+        if kit:
+            self.path.write_text(resolve(kit).read_text())
+            file = load(self.path)
+            self.protocol = next(name for name, (model, _) in SERVOS.items() if model == file.servo_model)
+            settings = servo_settings(file, self.protocol, "/dev/hexapod")
+        self.model, self.volts = SERVOS[self.protocol]
         self.layout = draw.choice(LAYOUTS)
-        self._answer_new()
+        if not kit:
+            self._answer_new()
         self.robot = load(self.path).robot
         row = PROTOCOLS[self.protocol]
         self.hobby = bool(row.board_size)
-        self.mistakes = mistakes or draw.sample(MISTAKES[self.hobby], 3)
+        self.mistakes = draw.sample(MISTAKES[self.hobby], 3)
         count = 3 * len(self.robot.legs)
         self.addresses = tuple(sorted(draw.sample(ADDRESSES, draw.randint(-(-count // 16), 4))))
-        self.ids = self._plugs(count, row)
-        self.mounted = self._mounted(row)
+        known = bool(kit) and file.servos is not None
+        if known:
+            self.addresses = dict(settings.options).get("addresses", ())
+        self.ids = settings.ids if known else self._plugs(count, row)
+        self.mounted = [self._horn(joint) for joint in (settings.joints if known else self._screwed(row))]
         self.world = LagWorld(row.scale, count, lag=0.001, speed=60.0)
         for joint in self.mounted:
             self.world.positions[self.index(joint.id)] = joint.raw(0.5 * (joint.lower + joint.upper))
@@ -113,27 +122,21 @@ class Build:
             return tuple(self.draw.sample(range(row.board_size), count))
         return tuple(self.draw.sample(range(1, count + 1), count))
 
-    def _mounted(self, row):
-        """The true calibrations: horns within half a tooth, servos mounted in any direction, right as in a mirror."""
+    def _screwed(self, row):
+        """Calibrations whose horns fit exactly: servos are mounted in any direction, right ones as in a mirror."""
         senses = [self.draw.choice((-1, 1)) for _ in JOINTS]
         found = []
         for k, joint in enumerate(standard_calibrations(self.robot, row.scale, row.ids)):
-            off = 0.45 * TOOTH * self.draw.uniform(-1.0, 1.0)
             mirrored = -1 if k % 3 and self.robot.legs[k // 3].hip[1] < 0.0 else 1
-            units = row.scale.per_rad
+            units = {"units_per_rad": row.scale.per_rad, "units_per_rad_neg": row.scale.per_rad}
             sense = senses[k % 3] * mirrored
-            found.append(
-                replace(
-                    joint,
-                    id=self.ids[k],
-                    direction=sense,
-                    center=row.scale.center + off * units,
-                    q_center=REST_POSE[k % 3],
-                    units_per_rad=units,
-                    units_per_rad_neg=units,
-                )
-            )
+            found.append(replace(joint, id=self.ids[k], direction=sense, q_center=REST_POSE[k % 3], **units))
         return found
+
+    def _horn(self, joint):
+        """A joint whose horn is on the nearest tooth, up to half a tooth off."""
+        off = 0.45 * TOOTH * self.draw.uniform(-1.0, 1.0)
+        return replace(joint, center=joint.center - joint.direction * off * joint.units_per_rad)
 
     def _moved(self, index, raw):
         if abs(raw - self.world.positions[index]) > 1.0 and self.world.torques[index]:
