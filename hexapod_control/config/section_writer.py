@@ -18,6 +18,16 @@ from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.config.robots.robot_keys import OPTIONAL_SECTIONS
 
+WRITABLE = (*OPTIONAL_SECTIONS, "gaits")
+
+
+def own_copy(name: str, folder: Path) -> Path:
+    """A robot file of the user for a robot of the package: copied into a folder if it is not there yet."""
+    copy = folder / f"my_{name}.yaml"
+    if not copy.exists():
+        shutil.copyfile(resolve(name), copy)
+    return copy
+
 
 def own_file(name_or_path: str | Path) -> Path:
     """The path of the user's own robot file. Raises RobotFileError for a shipped robot or a missing file."""
@@ -34,13 +44,13 @@ def own_file(name_or_path: str | Path) -> Path:
 
 
 def save_section(path: Path, name: str, data: Mapping[str, Any]) -> Path:
-    """Writes the section `name` (servos or odometry_scale) of a robot file. Returns the dated backup.
+    """Writes the section `name` (such as servos or gaits) of a robot file. Returns the dated backup.
 
     The file is replaced atomically. Raises RobotFileError, and OSError if the disk
     is full: the old file is then still there.
     """
-    if name not in OPTIONAL_SECTIONS:
-        raise ValueError(f"{name} is not a section that can be written; those are {', '.join(OPTIONAL_SECTIONS)}")
+    if name not in WRITABLE:
+        raise ValueError(f"{name} is not a section that can be written; those are {', '.join(WRITABLE)}")
     return save_text(path, with_section(read_text(path, newline=""), name, data), name)
 
 

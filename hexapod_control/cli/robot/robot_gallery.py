@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +11,7 @@ from hexapod_control.config.errors import FileError
 from hexapod_control.config.file_replacement import replace_file
 from hexapod_control.config.robots.draft.questions.drawings import svg_drawing
 from hexapod_control.config.robots.robot_file import RobotFile, from_text, known_robots, load, resolve
+from hexapod_control.config.section_writer import own_copy
 
 MAX_OWN = 24  # files of a folder that are listed
 
@@ -55,12 +55,7 @@ class RobotGallery:
     def own(self, name: str) -> Path:
         """A robot file that may be changed; a robot of the package is copied into the folder if it is not there yet."""
         path = self.path(name)
-        if not self.entries[name].own:
-            copy = self.folder / f"my_{name}.yaml"
-            if not copy.exists():
-                shutil.copyfile(resolve(name), copy)
-            return copy
-        return Path(path)
+        return Path(path) if self.entries[name].own else own_copy(name, self.folder)
 
     def add(self, text: str) -> str:
         """Saves the text of a robot file. Returns the name of the new file. Raises FileError for an invalid text."""

@@ -110,6 +110,22 @@ def _cause(root: DocumentEntry, robot: Robot, models: tuple[str, ...], error: Ro
     return RobotFileError(cause.path, cause.line, cause.key, cause.text, f"so that {error.key} {error.text}")
 
 
+def changed(file: RobotFile, values: Mapping[str, object]) -> RobotFile:
+    """The robot with other values at dotted keys, checked as those of a file. Raises RobotFileError."""
+    root = file.document
+    for key, value in values.items():
+        root = _with_value(root, key.split("."), value)
+    return _loaded(root)
+
+
+def _with_value(section: DocumentEntry, names: Sequence[str], value: object) -> DocumentEntry:
+    name, *below = names
+    absent = replace(section, key=join(section.key, name), value={})
+    child = section.children.get(name, absent)
+    child = _with_value(child, below, value) if below else replace(child, value=value)
+    return _with_child(section, name, child)
+
+
 def implausible(file: RobotFile) -> tuple[FileError, ...]:
     """Values within bounds but unlikely for a real robot, as errors of the file, the most reliable first."""
     return tuple(error for error in _unlikely(file) if error.key not in file.confirmed)

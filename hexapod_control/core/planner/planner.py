@@ -46,6 +46,7 @@ from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass, foot_loads, static_margin
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.walking.walk_settings import WalkSettings
+from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.twist_limits import TwistLimits
 
 
@@ -319,10 +320,16 @@ class Planner(Copyable):
     It starts in the state `unknown`; `set_measured_joints` sets the pose, and `forget_pose` returns to `unknown`.
     """
 
-    def __init__(self, robot: Robot, gait: str = "", limits: TwistLimits | None = None) -> None:
-        """Computes the tables of the robot. Raises ValueError if the robot cannot walk as its file describes."""
+    def __init__(
+        self,
+        robot: Robot,
+        gait: str = "",
+        limits: TwistLimits | None = None,
+        capabilities: Capabilities | None = None,
+    ) -> None:
+        """Computes the tables of the robot unless given. Raises ValueError if it cannot walk as its file describes."""
         self.robot = robot
-        legs = WalkingLegs.without(robot, frozenset())
+        legs = WalkingLegs.all(capabilities) if capabilities else WalkingLegs.without(robot, frozenset())
         settings = WalkSettings(legs.capabilities.selection(gait), limits or TwistLimits())
         self._context = PlannerContext.of(legs, SensorInputs(robot), settings)
         self.capabilities = legs.capabilities  # with the legs that are not lost

@@ -66,17 +66,24 @@ class WalkingLegs:
     @lru_cache(maxsize=1)
     def without(cls, whole: Robot, lost: frozenset[int]) -> WalkingLegs:
         """The legs without the lost ones (rows); takes about a second once. Raises ValueError if no gait is stable."""
-        rows = tuple(row for row in range(len(whole.legs)) if row not in lost)
-        joints: list[LegJoints] = [(a, b, c) for a, b, c in transport_pose.folded(whole).tolist()]
         if not lost:
-            all_legs = Capabilities.of(whole)
-            return cls(whole, rows, tuple(joints), (0.0, 0.0), all_legs, PostureSequences.of(all_legs))
+            return cls.all(Capabilities.of(whole))
+        rows = tuple(row for row in range(len(whole.legs)) if row not in lost)
+        joints = _folded(whole)
         robot, shift = _arranged_for_support(_with_folded_legs(whole, lost, joints), _towards_gaps(whole, lost))
         capabilities = _stable_capabilities(robot)
         if capabilities is None:
             names = enumerated(whole.legs[row].name for row in sorted(lost))
             raise ValueError(f"without {names} the others do not support the robot: sit down and repair a leg first")
         return cls(whole, rows, tuple(joints), shift, capabilities, PostureSequences.of(capabilities))
+
+    @classmethod
+    def all(cls, capabilities: Capabilities) -> WalkingLegs:
+        """All legs of a robot with these capabilities."""
+        robot = capabilities.robot
+        rows = tuple(range(len(robot.legs)))
+        sequences = PostureSequences.of(capabilities)
+        return cls(robot, rows, tuple(_folded(robot)), (0.0, 0.0), capabilities, sequences)
 
     @property
     def lost(self) -> frozenset[int]:
@@ -108,6 +115,11 @@ class WalkingLegs:
         """Values of all legs: `values` for the walking legs, those of `of_lost` (all legs) for the lost ones."""
         known = dict(zip(self.rows, values, strict=True))
         return tuple(known.get(row, other) for row, other in enumerate(of_lost))
+
+
+def _folded(robot: Robot) -> list[LegJoints]:
+    """Joint angles (n, 3) [rad] of all legs in their folded pose."""
+    return [(a, b, c) for a, b, c in transport_pose.folded(robot).tolist()]
 
 
 def _stable_capabilities(robot: Robot) -> Capabilities | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import ClassVar, Protocol
 
@@ -88,6 +88,20 @@ class Capabilities:
             robot, rows, stances, strides, SpeedEnvelope(robot, stances, strides, rows, stride_shares(robot)), margins
         )
 
+    @classmethod
+    def unadapted(cls, robot: Robot, name: str) -> Capabilities:
+        """As `of`, for one gait at the nominal height, with strides that never adapt to the speed: within 0.1 s.
+
+        These are the same unless the gait is the fastest one. Raises ValueError as `of`, KeyError for an unknown gait.
+        """
+        gait = gaits(robot)[name]
+        phases = () if gait.sway is None else gait.lift_off  # without sway, the tables do not depend on them
+        tables = _level_tables(replace(robot, gaits=()), Gait("", gait.duty_factor, phases, gait.sway))
+        stances, strides, envelope = tables
+        envelope = envelope.with_stride_shares({name: stride_shares(robot)[name]})
+        margins = margins_by_legs_in_swing(stances.rows[0].footholds, neutral_center(robot))
+        return cls(robot, {name: gait}, stances, strides, envelope, margins)
+
     @property
     def neutral_stance(self) -> StanceRegions:
         """The stance at the nominal height."""
@@ -161,6 +175,14 @@ def stride_shares(robot: Robot) -> dict[str, float]:
     return {
         name: stable_share(gait, stance, center) if gait.sway is None else 1.0 for name, gait in gaits(robot).items()
     }
+
+
+@lru_cache(maxsize=8)
+def _level_tables(robot: Robot, gait: Gait) -> tuple[StanceRegionTable, StrideTable, SpeedEnvelope]:
+    """The tables of `Capabilities.unadapted` for a gait without its name."""
+    stances = StanceRegionTable(robot, level=True)
+    strides = StrideTable(robot, stances, gait, ())
+    return stances, strides, SpeedEnvelope(robot, stances, strides, {"": gait}, {}, adapts_strides=False)
 
 
 def _size(twist: Twist) -> float:

@@ -165,11 +165,15 @@ class SpeedEnvelope:
         strides: StrideTable,
         gaits: Mapping[str, Gait],
         stride_shares: Mapping[str, float],
+        *,
+        adapts_strides: bool = True,
     ) -> None:
         """Tabulates the speeds of all gaits at a few heights, which takes a third of the time to load a robot.
 
         `stride_shares` are those of the regions that keep a static margin, by name of the gait; 1 if absent.
+        `adapts_strides`: those of the fastest gait.
         """
+        self.adapts_strides = adapts_strides
         self._stances = stances
         self._strides = strides
         rows = stances.rows
@@ -179,7 +183,6 @@ class SpeedEnvelope:
             key: [self._table(robot, h, gait) for h in self._heights]
             for key, gait in {(gait.stance_time, gait.sway): gait for gait in gaits.values()}.items()
         }
-        self.adapts_strides = True  # in the fastest gait
         self.stride_shares = stride_shares
 
     def _table(self, robot: Robot, row: int, gait: Gait) -> list[list[array[float]]]:
@@ -189,12 +192,13 @@ class SpeedEnvelope:
         """
         height = self._stances.rows[row].height
         lift = robot.walk.lift_height
+        adapting = self.adapts_strides and gait.stance_time == self._strides.gait.stance_time
         return [
             [
                 array("d", _inverse_speeds(leg, robot, height, strides, gait, corner.lift_share * lift).ravel())
                 for leg, strides in enumerate(self._strides.at_row(row, corner.moved))
             ]
-            for corner in (CORNERS if gait.stance_time == self._strides.gait.stance_time else (UNADAPTED,))
+            for corner in (CORNERS if adapting else (UNADAPTED,))
         ]
 
     def with_stride_shares(self, shares: Mapping[str, float]) -> SpeedEnvelope:

@@ -35,6 +35,7 @@ REGION_SHARES = (2.0, 1.75, 1.5, 1.25, 1.0, 0.8, 0.6, 0.45, 0.3)
 """Region shares: the part of the regions that a body pose leaves for walking. Up to 1, it is a share of the radii of
 the stance regions; what exceeds 1 is the share of the displacement from the stance regions to the stride regions."""
 HEIGHT_STEPS = 13  # of the table; the step is the nominal height / (HEIGHT_STEPS - 1)
+HEIGHT_ROUNDING = 1e-9  # [m] of a height that was computed from joint angles
 MIN_RADIUS_SHARE = 0.4  # of the nominal radius, below which a height is left out of the table
 RADIUS_HALVINGS = 5  # bisection steps for the radii of many regions at once (RegionReach)
 RADIUS_RESOLUTION = 0.001  # [m] of radii in the table
@@ -226,8 +227,8 @@ def _stance(robot: Robot, height: float, shifts: Sequence[float], limits: Sequen
 class StanceRegionTable:
     """Stance regions over the heights at which the robot can walk."""
 
-    def __init__(self, robot: Robot) -> None:
-        """Computes the table. Raises ValueError if the robot cannot stand at its nominal height."""
+    def __init__(self, robot: Robot, *, level: bool = False) -> None:
+        """Computes the table, `level`: for the nominal height only. Raises ValueError if it cannot stand there."""
         self._robot = robot
         self._max_radii = max_radii(robot)
         nominal = nominal_stance(robot)
@@ -238,8 +239,7 @@ class StanceRegionTable:
                 f"{robot.walk.lift_height} m; lower the lift, or move the foothold or the height"
             )
         step = robot.walk.height / (HEIGHT_STEPS - 1)
-        lower = self._rows_from(nominal, -step)
-        upper = self._rows_from(nominal, step)
+        lower, upper = ([] if level else self._rows_from(nominal, step * sign) for sign in (-1, 1))
         self._rows = (*reversed(lower), nominal, *upper)
         self._heights = tuple(row.height for row in self._rows)
 
@@ -265,12 +265,12 @@ class StanceRegionTable:
     @property
     def lowest(self) -> float:
         """Lowest height [m] at which the robot can walk."""
-        return self._heights[0]
+        return self._heights[0] - HEIGHT_ROUNDING
 
     @property
     def highest(self) -> float:
         """Greatest height [m] at which the robot can walk."""
-        return self._heights[-1]
+        return self._heights[-1] + HEIGHT_ROUNDING
 
     @property
     def rows(self) -> tuple[StanceRegions, ...]:

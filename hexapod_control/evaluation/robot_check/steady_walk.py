@@ -41,11 +41,19 @@ def standing_start(robot: Robot) -> tuple[Planner, Array]:
     Raises ValueError if the robot cannot reach that stance.
     """
     planner = Planner(robot)
+    return planner, stand(planner)
+
+
+def stand(planner: Planner) -> Array:
+    """Puts the robot of a planner into its neutral stance, and returns the joint angles (n, 3) [rad].
+
+    Raises ValueError if the robot cannot reach that stance.
+    """
     planner.set_measured_joints(read_only(planner.capabilities.standing_joints))
     for _ in range(round(SETTLING_TIME_S / MAX_TICK_S)):
         plan = planner.step(MAX_TICK_S)
         if planner.state is RobotState.STANDING and plan.joint_angles is not None:
-            return planner, plan.joint_angles
+            return plan.joint_angles
     raise ValueError("the robot cannot stand in its neutral stance; check legs and walk.height of its robot file")
 
 
@@ -55,20 +63,29 @@ def steady_walk(robot: Robot, gait: str, twist: Twist) -> PlannedCycle:
     refusal = planner.change_gait(gait)
     if refusal:
         raise ValueError(refusal)
+    return _walk(gait, twist, steady_cycle(planner, twist))
+
+
+def steady_cycle(planner: Planner, twist: Twist, tick: float = TICK_S) -> list[TickPlan]:
+    """Walks until the twist is reached, then for a cycle, whose ticks of `tick` [s] are returned.
+
+    Raises ValueError if the robot, which stands, does not reach the twist.
+    """
     planner.command(twist)
     plans: list[TickPlan] = []
     starts = 0
     standing = True
-    for _ in range(round(MAX_WALK_S / TICK_S)):
-        plan = planner.step(TICK_S)
+    for _ in range(round(MAX_WALK_S / tick)):
+        plan = planner.step(tick)
         lifted = standing and not plan.planted[0]
         standing = plan.planted[0]
         reached = np.abs(plan.twist).max() >= REACHED_SHARE * np.abs(twist).max()
         starts += lifted and reached
         if starts == 2:
-            return _walk(gait, twist, plans)
+            return plans
         if starts:
             plans.append(plan)
+    gait = planner.view.active_gait
     raise ValueError(f"the robot does not reach the twist {tuple(twist)} in gait {gait}")
 
 
