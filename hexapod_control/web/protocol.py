@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hexapod_control.core.quantity import Quantity, QuantityError
@@ -35,6 +35,7 @@ REQUESTS = {  # what a page may request, and the node that carries it out by a s
 ALWAYS_ALLOWED = ("stop", "estop")  # for every admitted client
 QUERIES = ("urdf", "invite", "terrain", "camera")
 CONTROL_ACTS = ("take", "leave", "give", "keep")
+LABORATORY_ACTS = ("open", "plan", "save")
 RECORDING_ACTS = ("start", "stop", "keep", "delete", "bag", "csv", "replay")
 
 
@@ -157,6 +158,20 @@ class RecordingMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class LaboratoryMessage:
+    """Opens the gait laboratory, plans a walk along an axis with other `values`, or saves the gait under a name.
+
+    The laboratory checks gait, axis and values.
+    """
+
+    act: str
+    gait: str = ""
+    axis: str = ""
+    name: str = ""
+    values: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class PushMessage:
     """Pushes the simulated body with a force [N] in the world frame."""
 
@@ -174,7 +189,7 @@ class WorldMessage:
 
 
 RobotBody = DriveMessage | PoseMessage | GaitMessage | LegMessage | PlayMessage | LiftMessage | SpeedMessage
-WorldBody = PushMessage | WorldMessage | RecordingMessage | RequestMessage | QueryMessage
+WorldBody = PushMessage | WorldMessage | RecordingMessage | LaboratoryMessage | RequestMessage | QueryMessage
 MessageBody = RobotBody | WorldBody | HelloMessage | ControlMessage | HeartbeatMessage
 
 
@@ -202,6 +217,12 @@ def _text(longest: int) -> FieldCheck:
         return value
 
     return check
+
+
+def _numbers(name: str, value: Any) -> Mapping[str, float]:
+    if isinstance(value, dict) and all(type(number) in (int, float) for number in value.values()):
+        return value
+    raise RefusedMessageError(400, f"{name} must be an object of numbers")
 
 
 def _one_of(*known: str) -> FieldCheck:
@@ -234,6 +255,16 @@ KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
     "heartbeat": (HeartbeatMessage, {"echo": _COUNT}),
     "query": (QueryMessage, {"what": _one_of(*QUERIES)}),
     "recording": (RecordingMessage, {"act": _one_of(*RECORDING_ACTS), "name": _text(80)}),
+    "laboratory": (
+        LaboratoryMessage,
+        {
+            "act": _one_of(*LABORATORY_ACTS),
+            "gait": _text(40),
+            "axis": _text(40),
+            "name": _text(80),
+            "values": _numbers,
+        },
+    ),
     "push": (PushMessage, {"x": _FORCE, "y": _FORCE}),
     "world": (WorldMessage, _WORLD),
 }

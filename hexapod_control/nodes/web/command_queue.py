@@ -8,6 +8,7 @@ from threading import Lock
 from hexapod_control.web.protocol import (
     ALWAYS_ALLOWED,
     DriveMessage,
+    LaboratoryMessage,
     MessageBody,
     QueryMessage,
     RecordingMessage,
@@ -46,7 +47,7 @@ def _stops(body: MessageBody) -> bool:
 
 
 def _outlives_a_stop(body: MessageBody) -> bool:
-    """True for what moves no joint: another stop, a zero velocity, a question, a recording."""
+    """True for what moves no joint: another stop, a zero velocity, a question, a recording, the laboratory."""
     if isinstance(body, DriveMessage):
         return not body.moves
-    return _stops(body) or isinstance(body, (QueryMessage, RecordingMessage))
+    return _stops(body) or isinstance(body, (QueryMessage, RecordingMessage, LaboratoryMessage))

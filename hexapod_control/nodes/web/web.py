@@ -27,6 +27,7 @@ from hexapod_control.nodes.web.camera_feed import CameraFeed
 from hexapod_control.nodes.web.command_queue import CommandQueue
 from hexapod_control.nodes.web.diagnostics_summary import EventLog, LogEvent
 from hexapod_control.nodes.web.page_commands import PageCommands
+from hexapod_control.nodes.web.laboratory_process import LaboratoryProcess
 from hexapod_control.nodes.web.recordings.page_recorder import PageRecorder
 from hexapod_control.nodes.web.recordings.recording_folder import RecordingFolder
 from hexapod_control.nodes.web.robot_feed import RobotFeed
@@ -38,7 +39,7 @@ from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.started_files import started_mapping, started_robot
 from hexapod_control.web import page_address
 from hexapod_control.web.page_state import shape
-from hexapod_control.web.protocol import RESTART, QueryMessage, RecordingMessage, RequestMessage
+from hexapod_control.web.protocol import RESTART, LaboratoryMessage, QueryMessage, RecordingMessage, RequestMessage
 from hexapod_control.web.robot_condition import RESTARTABLE_NODES
 from hexapod_control.web.server import PageServer
 from hexapod_control.web.sessions.access_control import HostPolicy, TokenAuthority, is_loopback
@@ -84,6 +85,7 @@ class WebNode(GuardedNode):
         folder = RecordingFolder(_recordings_path(settings.recordings), round(1e6 * settings.recordings_limit))
         files = settings.robot, settings.joint_mapping
         self._recorder = PageRecorder(self, folder, self.server.downloads, files, self._reply)
+        self._laboratory = LaboratoryProcess(settings.robot, self.server.send)
         self.feed.on_terrain = lambda: self._send_terrain(0)
         self.commands = PageCommands(self, self.feed, self._reply, settings.enable_stamped_cmd_vel)
         self._status_timer = self.create_timer(STATUS_PERIOD_S, self._send_status, clock=self.steady)
@@ -162,6 +164,8 @@ class WebNode(GuardedNode):
                 self._answer(command.client, command.body)
             elif isinstance(command.body, RecordingMessage):
                 self._recorder.execute(command.client, command.body)
+            elif isinstance(command.body, LaboratoryMessage):
+                self._laboratory.request(command.client, command.body)
             elif command.body == RequestMessage(RESTART):
                 node = self.feed.hung
                 refusal = self._processes.restart(node)
@@ -255,6 +259,7 @@ class WebNode(GuardedNode):
         """Sends a last zero, closes all connections and completes the recordings."""
         self.commands.end()
         self.server.close()
+        self._laboratory.close()
         self._recorder.close()
 
     def stopped(self) -> bool:

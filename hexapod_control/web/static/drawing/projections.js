@@ -46,7 +46,8 @@ export class Projections {
 
   /** @param {ParentNode} root */
   constructor(root) {
-    this.canvases = Object.fromEntries(Object.keys(PROJECTIONS).map((name) => [name, /** @type {HTMLCanvasElement} */ (root.querySelector(`#view-${name}`))]));
+    const found = Object.keys(PROJECTIONS).map((name) => [name, /** @type {HTMLCanvasElement} */ (root.querySelector(`#view-${name}`))]);
+    this.canvases = Object.fromEntries(found.filter(([, canvas]) => canvas)); // a page may have only some of them
     this.terrain = new Terrain();
     this.frames = 0;
     this.period = 33; // [ms] between two states, smoothed

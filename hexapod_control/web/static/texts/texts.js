@@ -32,9 +32,12 @@ export function preferredLanguage() {
 /**
  * Loads a language and fills all elements of the page that name a text.
  * @param {string} name
+ * @param {string[]} more how the names of files with further texts begin
  */
-export async function useLanguage(name) {
-  table = await (await fetch(`texts/${name}.json`)).json();
+export async function useLanguage(name, ...more) {
+  const files = ["", ...more].map((begin) => fetch(`texts/${begin}${name}.json`));
+  const found = await Promise.all(files.map(async (file) => (await file).json()));
+  table = Object.assign({}, ...found);
   document.documentElement.lang = name;
   save("language", name);
   for (const element of all("[data-t]")) element.textContent = t(element.dataset.t ?? "");

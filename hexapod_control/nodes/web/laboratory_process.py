@@ -1,0 +1,61 @@
+"""The process of the gait laboratory: started by the first request, it ends by itself when nobody asks any more."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import IO, Any
+
+from hexapod_control.web.protocol import LaboratoryMessage
+
+PROGRAM = "hexapod_control.evaluation.laboratory"
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # the other cores are for the robot
+MAX_END_S = 1.0  # time limit for the process to end
+
+
+class LaboratoryProcess:
+    """Passes requests of pages on to the process, and its answers to the pages."""
+
+    def __init__(self, robot: str, send: Callable[[int, str, Mapping[str, Any]], None]) -> None:
+        """`robot` is a name or a path; any thread may call `send(client, kind, fields)`, a message to a page."""
+        self._robot = robot
+        self._send = send
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def request(self, page: int, message: LaboratoryMessage) -> None:
+        """Passes a request on; it is answered by messages of the kind `laboratory`, with JSON in `answer`."""
+        line = json.dumps({"page": page, **asdict(message)}).encode() + b"\n"
+        if self._process is None or self._process.poll() is not None:
+            self._process = self._started()
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(line)
+        except OSError:  # it is ending, or reads no more
+            self._process.kill()
+            refusal = json.dumps({"key": "", "refusal": "the laboratory has ended: try again"})
+            self._send(page, "laboratory", {"answer": refusal})
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        command = (sys.executable, "-m", PROGRAM, self._robot)
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, env={**os.environ, **ONE_THREAD}, bufsize=0)
+        assert process.stdin is not None and process.stdout is not None
+        os.set_blocking(process.stdin.fileno(), False)
+        threading.Thread(target=self._read, args=(process.stdout,), name="laboratory", daemon=True).start()
+        return process
+
+    def _read(self, answers: IO[bytes]) -> None:
+        for line in os.fdopen(os.dup(answers.fileno()), encoding="utf-8"):
+            page, _, answer = line.partition(" ")
+            self._send(int(page), "laboratory", {"answer": answer})
+
+    def close(self) -> None:
+        """Ends the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(MAX_END_S)
