@@ -284,8 +284,13 @@ class ThoroughAnswer:
         """Starts to compute the answer for a page."""
         context = multiprocessing.get_context("fork")
         self.page = page
-        self.result, theirs = context.Pipe(duplex=False)  # type: ignore[var-annotated]
-        self._process = context.Process(target=lambda: theirs.send(compute()), daemon=True)
+        self.result, theirs = context.Pipe(duplex=False)
+
+        def run() -> None:
+            Capabilities.use_store(None)  # it is for robots that walk again
+            theirs.send(compute())
+
+        self._process = context.Process(target=run, daemon=True)
         self._process.start()
         theirs.close()
 
@@ -306,7 +311,7 @@ def serve(laboratory: Laboratory, source: int) -> None:
         if computing is None and unfinished:
             page = next(iter(unfinished))
             computing = ThoroughAnswer(page, partial(laboratory.answer, unfinished.pop(page), thorough=True))
-        sources = [source, computing.result] if computing else [source]
+        sources: list[Any] = [source, computing.result] if computing else [source]
         ready = connection.wait(sources, 0.0 if requests else IDLE_S)
         if source in ready:
             data = os.read(source, 1 << 16)

@@ -74,7 +74,8 @@ def from_text(path: Path, text: str) -> RobotFile:
     return _loaded(document.from_text(path, text))
 
 
-def _loaded(root: DocumentEntry) -> RobotFile:
+def _loaded(root: DocumentEntry, *, as_written: bool = True) -> RobotFile:
+    """The robot of a file, whose values may be mistakes unless they are not `as_written`."""
     _refuse_unknown(root)
     whole = CheckedValues.checked(root, robot_keys.ROBOT)
     common = _section(root, "leg")
@@ -89,7 +90,7 @@ def _loaded(root: DocumentEntry) -> RobotFile:
         _check_together(robot, whole, legs)
         check_gaits(robot, root, whole, legs)
     except RobotFileError as error:
-        raise _cause(root, robot, models, error) from None
+        raise (_cause(root, robot, models, error) if as_written else error) from None
     servos = plain(root.children["servos"]) if "servos" in root.children else None
     return RobotFile(root.path, robot, models[0], legs[0].text("servo.source"), models, servos, _confirmed(root), root)
 
@@ -115,7 +116,7 @@ def changed(file: RobotFile, values: Mapping[str, object]) -> RobotFile:
     root = file.document
     for key, value in values.items():
         root = _with_value(root, key.split("."), value)
-    return _loaded(root)
+    return _loaded(root, as_written=False)
 
 
 def _with_value(section: DocumentEntry, names: Sequence[str], value: object) -> DocumentEntry:

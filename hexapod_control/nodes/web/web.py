@@ -26,8 +26,8 @@ from hexapod_control.nodes.odometry.stored_values import usage_folder
 from hexapod_control.nodes.web.camera_feed import CameraFeed
 from hexapod_control.nodes.web.command_queue import CommandQueue
 from hexapod_control.nodes.web.diagnostics_summary import EventLog, LogEvent
-from hexapod_control.nodes.web.page_commands import PageCommands
 from hexapod_control.nodes.web.laboratory_process import LaboratoryProcess
+from hexapod_control.nodes.web.page_commands import PageCommands
 from hexapod_control.nodes.web.recordings.page_recorder import PageRecorder
 from hexapod_control.nodes.web.recordings.recording_folder import RecordingFolder
 from hexapod_control.nodes.web.robot_feed import RobotFeed

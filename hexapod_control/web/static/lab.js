@@ -135,10 +135,12 @@ function chooseGait(name) {
   ask();
 }
 
+const waits = () => performance.now() - sentAt < PATIENCE;
+
 // Sends the present values once the last request is answered: so as often as the answers come.
 function ask() {
   changed = true;
-  if (performance.now() - sentAt < PATIENCE || !known) return;
+  if (waits() || !known) return;
   const own = touched || known.own.includes(chosen);
   const sent = Object.fromEntries(Object.entries(values).filter(([key]) => own || !GAIT_KEY.test(key)));
   if (!connection.send("laboratory", { act: "plan", gait: own ? "" : chosen, axis: $("axis").value, values: sent })) return;
@@ -346,4 +348,4 @@ function drawMargins({ frames, gait }) {
 
 connection.open();
 requestAnimationFrame(frame);
-Object.assign(globalThis, { lab: { connection, scene, projections, diagram, path, get cycle() { return cycle; }, get values() { return values; }, get odom() { return odom; } } });
+Object.assign(globalThis, { lab: { connection, scene, projections, get busy() { return changed || waits(); }, get cycle() { return cycle; }, get values() { return values; }, get odom() { return odom; } } });
