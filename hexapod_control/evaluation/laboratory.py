@@ -151,8 +151,9 @@ def _dimensions(file: RobotFile, values: Mapping[str, float]) -> Iterator[tuple[
             yield key, values[key]
     if distance := _checked(values, "outward", OUTWARD):
         for leg in robot.legs:
-            hip, foot = complex(*leg.hip[:2]), complex(*leg.foothold)
-            moved = foot + distance * (foot - hip) / abs(foot - hip)
+            foot = complex(*leg.foothold)
+            outward = foot - complex(*leg.hip[:2])
+            moved = foot + distance * outward / abs(outward)
             yield f"legs.{leg.name}.foothold", CommentedSeq([moved.real, moved.imag])
     for key in LENGTHS:
         present = _length(robot, key)
