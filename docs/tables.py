@@ -120,6 +120,7 @@ SERVICES: Mapping[str, str] = {
     "recover": "after a fall: fold the legs and stand up; after a lift: go on, once the feet bear load",
     "stop": "body to rest, feet straight down, where they stay until a zero `cmd_vel`",
     "cancel_motion": "end the present motion now: the body comes to rest, feet in the air go down",
+    "reload_gaits": "offer the gaits that the robot file has now, once the robot is at rest",
     "pack": "play the motion that sits down and folds the legs for transport",
     "unpack": "play the motion that unfolds the legs and stands up",
     "estop": "true cuts the torque and latches; false releases the button",

@@ -260,9 +260,11 @@ class Laboratory:
         gait = {"duty_factor": duty, "lift_off": dict(zip(self.file.robot.leg_names, phases, strict=True))}
         old = plain(read(path).children.get("gaits"))
         section = {**(old if isinstance(old, dict) else {}), name: gait}
-        from_text(path, with_section(read_text(path, newline=""), "gaits", section))  # its errors name the line
+        file = from_text(path, with_section(read_text(path, newline=""), "gaits", section))  # its errors name the line
+        if not shipped:
+            Capabilities.of(file.robot)  # stored now: the robot finds them when it takes the gait over
         backup = save_section(path, "gaits", section)
-        return {"saved": name, "path": str(path), "backup": backup.name, "copied": shipped}
+        return {"copied" if shipped else "saved": name, "path": str(path), "backup": backup.name}
 
     def answer(self, request: Mapping[str, Any], *, thorough: bool = False) -> dict[str, Any]:
         """The answer to a request; a refusal has the key of the value, and the reason."""

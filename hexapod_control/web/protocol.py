@@ -26,6 +26,7 @@ REQUESTS = {  # what a page may request, and the node that carries it out by a s
     "sit": "gait_planner",
     "stop": "gait_planner",
     "cancel_motion": "gait_planner",
+    "reload_gaits": "gait_planner",
     "estop": HARDWARE,
     "arm": HARDWARE,
     "rearm": HARDWARE,  # by several services

@@ -495,6 +495,16 @@ class Planner(Copyable):
         self.capabilities = context.capabilities
         return refusal
 
+    def change_gaits(self, legs: WalkingLegs) -> Refusal | None:
+        """Continues with the same legs and the gaits of other tables; a walking robot comes to rest in between."""
+        if legs.lost != self._context.legs.lost:
+            return LEG_LOST
+        self._state, refusal = begin_leg_change(self._state, legs, self._context)
+        if refusal is None:
+            self.robot = legs.whole
+            self.capabilities = self._context.capabilities
+        return refusal
+
     # --- walk settings ------------------------------------------------------------------------------
 
     def change_gait(self, name: str) -> Refusal | None:

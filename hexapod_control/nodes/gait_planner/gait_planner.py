@@ -30,6 +30,7 @@ from hexapod_control.nodes.gait_planner.planner_output import (
 )
 from hexapod_control.nodes.gait_planner.request_input import (
     FAILURE_PAUSE_S,
+    GaitReload,
     LegInput,
     Pauses,
     PoseGaitFootInput,
@@ -105,6 +106,7 @@ class GaitPlannerNode(GuardedNode):
         frame = f"{settings.tf_frame_prefix}base_link"
         self.body = PoseGaitFootInput(self, self.commands, self.planner.robot, frame)
         self.legs = LegInput(self, self.commands, self.planner)
+        self.gaits = GaitReload(self, self.planner, settings.robot)
         self.pauses = Pauses(self, self.commands, self.planner, self.velocity.filter)
         self.mishaps = MishapReports(self, self.commands, self.planner, self.velocity.filter.block, self.pauses.begin)
         self.create_service(Trigger, "stop", self.on_stop)
@@ -131,6 +133,7 @@ class GaitPlannerNode(GuardedNode):
         self.pauses.watch()
         self.motions.watch()
         self.legs.watch()
+        self.gaits.watch()
         self.output.publish(plan, stamp, self.motions.state)
         self.requests.watch()
         if not plan.at_rest:

@@ -14,6 +14,7 @@ import math
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -22,8 +23,9 @@ from sensor_msgs.msg import MultiDOFJointState
 from std_msgs.msg import Float64, String
 from std_srvs.srv import Trigger
 
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.core.names import HARDWARE_NODES, enumerated, quoted, shortened
 from hexapod_control.core.planner.planner import Planner
@@ -37,6 +39,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED, SAMPLES
 from hexapod_control.ros.row_messages import FootLayout, MessageError
+from hexapod_control.ros.started_files import keep_section
 
 PATIENCE_S = 2.0  # of the control clock, after which a request without any effect is reported
 MOVED_RAD = 0.02  # by which a joint has to turn for an effect
@@ -166,6 +169,47 @@ class LegInput:
             self._lost.publish(messages.text(",".join(lost)))
             walks = f"the robot walks without {enumerated(lost)}" if lost else "the robot walks on all legs"
             self._node.report("lost legs", ReportLevel.WARNING if lost else ReportLevel.OK, walks)
+
+
+class GaitReload:
+    """Serves the use of the gaits that are in the robot file now. Lives as long as its node."""
+
+    def __init__(self, node: GuardedNode, planner: Planner, robot: str) -> None:
+        """`robot` is the name or path of the robot file; the thread starts with the first request."""
+        self._node = node
+        self._planner = planner
+        self._robot = robot
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gaits")
+        self._computing: Future[WalkingLegs] | None = None  # for the newest request
+        node.create_service(Trigger, "reload_gaits", self.on_reload)
+
+    def on_reload(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Reads the file, and computes the tables with its gaits unless they are stored."""
+        self._computing = self._pool.submit(self._tables)
+        return answer(response, None, "the gaits of the robot file are offered as soon as the robot is at rest")
+
+    def _tables(self) -> WalkingLegs:
+        robot = replace(self._planner.robot, gaits=load(self._robot).robot.gaits)
+        tables = WalkingLegs.without(robot, frozenset())
+        keep_section(self._robot, "gaits")
+        return tables
+
+    def watch(self) -> None:
+        """Passes the tables on when they are ready and the change moves nothing; call it every tick."""
+        tables = self._computing
+        if tables is None or not tables.done() or self._planner.plays_motion:
+            return
+        view = self._planner.view
+        if view.on_feet and not (view.in_neutral_stance and view.body_pose == NEUTRAL):
+            return
+        try:
+            refusal = self._planner.change_gaits(tables.result())
+        except ValueError as error:  # the file, or none of its gaits is stable
+            refusal = Refusal.of(error)
+            self._computing = None
+            self._node.report("gaits", ReportLevel.WARNING, f"reload_gaits refused: {refusal}")
+        if refusal is None:
+            self._computing = None
 
 
 class _Watched(NamedTuple):

@@ -21,10 +21,16 @@ MAX_END_S = 1.0  # time limit for the process to end
 class LaboratoryProcess:
     """Passes requests of pages on to the process, and its answers to the pages."""
 
-    def __init__(self, robot: str, send: Callable[[int, str, Mapping[str, Any]], None]) -> None:
-        """`robot` is a name or a path; any thread may call `send(client, kind, fields)`, a message to a page."""
+    def __init__(
+        self, robot: str, send: Callable[[int, str, Mapping[str, Any]], None], saved: Callable[[int], None]
+    ) -> None:
+        """`robot` is a name or a path; `send(client, kind, fields)` sends a message to a page.
+
+        `saved` is called with the page that has saved a gait in that robot file. Any thread may call both.
+        """
         self._robot = robot
         self._send = send
+        self._saved = saved
         self._process: subprocess.Popen[bytes] | None = None
 
     def request(self, page: int, message: LaboratoryMessage) -> None:
@@ -53,6 +59,8 @@ class LaboratoryProcess:
         for line in os.fdopen(os.dup(answers.fileno()), encoding="utf-8"):
             page, _, answer = line.partition(" ")
             self._send(int(page), "laboratory", {"answer": answer})
+            if "saved" in json.loads(answer):
+                self._saved(int(page))
 
     def close(self) -> None:
         """Ends the process."""

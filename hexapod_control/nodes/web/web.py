@@ -85,7 +85,7 @@ class WebNode(GuardedNode):
         folder = RecordingFolder(_recordings_path(settings.recordings), round(1e6 * settings.recordings_limit))
         files = settings.robot, settings.joint_mapping
         self._recorder = PageRecorder(self, folder, self.server.downloads, files, self._reply)
-        self._laboratory = LaboratoryProcess(settings.robot, self.server.send)
+        self._laboratory = LaboratoryProcess(settings.robot, self.server.send, self._gait_saved)
         self.feed.on_terrain = lambda: self._send_terrain(0)
         self.commands = PageCommands(self, self.feed, self._reply, settings.enable_stamped_cmd_vel)
         self._status_timer = self.create_timer(STATUS_PERIOD_S, self._send_status, clock=self.steady)
@@ -143,6 +143,9 @@ class WebNode(GuardedNode):
     def _queue_stop(self, cause: str, by: str) -> None:
         self._stops.put((cause, by))
         self.run_in_executor(self._log_stops)
+
+    def _gait_saved(self, page: int) -> None:
+        self._queue_command(Forward(page, RequestMessage("reload_gaits")))
 
     def _count_clients(self, count: int) -> None:
         self._new_client = self._new_client or count > self._client_count

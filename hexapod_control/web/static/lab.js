@@ -180,7 +180,7 @@ $("diagram").onpointerup = $("diagram").onpointercancel = () => (drag = null);
 /** @param {any} answer */
 function take(answer) {
   if (answer.controls) return opened(answer);
-  if (answer.saved) return saved(answer);
+  if (answer.saved || answer.copied) return saved(answer);
   sentAt = NaN;
   refuse(answer.refusal ?? "", answer.key ?? "");
   if (answer.frames) show(answer);
@@ -202,10 +202,10 @@ function opened(answer) {
 }
 
 /** @param {any} answer */
-function saved({ saved, path, copied }) {
-  $("saved").textContent = t(copied ? "lab_saved_copy" : "lab_saved", { name: saved, path });
+function saved({ saved, copied, path }) {
+  $("saved").textContent = t(copied ? "lab_saved_copy" : "lab_saved", { name: saved ?? copied, path });
   $("saved").dataset.tone = "good";
-  if (!copied) chosen = saved;
+  chosen = saved ?? chosen;
   connection.send("laboratory", { act: "open" });
 }
 
@@ -284,6 +284,9 @@ connection.on("urdf", ({ text }) => {
   build();
 });
 connection.on("laboratory", ({ answer }) => take(JSON.parse(answer)));
+connection.on("answer", ({ what, ok, text }) => {
+  if (what === "reload_gaits") $("saved").textContent += ` ${ok ? t("lab_offered") : text}`;
+});
 connection.on("refused", ({ text }) => refuse(text, ""));
 connection.addEventListener("change", () => {
   sentAt = NaN;

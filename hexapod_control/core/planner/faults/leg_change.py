@@ -51,13 +51,16 @@ CHANGING = Refusal("changing_leg", "ignored while a leg is being folded or unfol
 
 
 def begin_leg_change(state: PlannerState, goal: WalkingLegs, context: PlannerContext) -> StateReply:
-    """Starts a change to another set of legs, with one leg more or fewer."""
+    """Starts a change to another set of legs, with one leg more or fewer, or to other tables of the same legs."""
     match state:
         case OnFeet(then=None) as on_feet:
             return StateReply(LegChange.beginning(on_feet.walk, goal))
         case Lying() if goal.lost > context.legs.lost:
             return StateReply(LyingLegChange(goal, _folding(context, goal, None)))
         case Lying():
+            context.use_legs(goal)
+            return StateReply(state)
+        case Unknown() if goal.lost == context.legs.lost:
             context.use_legs(goal)
             return StateReply(state)
         case LegChange() | LyingLegChange():
@@ -123,6 +126,8 @@ class LegChange(Copyable):
         if not self.walk.in_neutral_stance:
             return self
         if context.legs.lost == self.goal.lost:
+            if context.capabilities is not self.goal.capabilities:
+                self.walk = _on_other_legs(self.walk, self.goal, context)
             state = OnFeet.beginning(self.walk, context, PoseOrigin.REQUESTED)
             self.walk.drive(self.command)
             return state
