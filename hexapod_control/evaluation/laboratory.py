@@ -1,9 +1,9 @@
 """The gait laboratory: plans one cycle of a walk with other values than those of the robot file, and saves gaits.
 
-`python -m hexapod_control.evaluation.laboratory ROBOT` reads requests, one JSON object per line, and writes one line
-per answer: the page that asked, a space, and a JSON object. It is a process of its own with a low priority, so that
-planning does not disturb the robot. Of every page only the newest request counts. The stride search of a robot with
-other dimensions takes seconds: the walk with strides that do not adapt to the speed is answered before.
+`python -m hexapod_control.evaluation.laboratory ROBOT NICENESS` reads requests, one JSON object per line, and writes
+one line per answer: the page that asked, a space, and a JSON object. It is a process of its own, so that planning does
+not disturb the robot. Of every page only the newest request counts. The stride search of a robot with other dimensions
+takes seconds: the walk with strides that do not adapt to the speed is answered before.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from hexapod_control.evaluation.robot_check.steady_walk import TICK_S, stand, st
 from hexapod_control.evaluation.robot_check.subject import AXES
 from hexapod_control.web.page_state import DrawnState, drawing, shape
 
-LOW_PRIORITY = 10  # added to the niceness of the process
+LOW_PRIORITY = 10  # added to the niceness of the process for thorough answers
 IDLE_S = 300.0  # without a request, after which the process ends
 FRAMES = 48  # of a cycle, at most
 MAX_POSE_TICKS = 100  # until the body is in its pose
@@ -290,6 +290,7 @@ class ThoroughAnswer:
         self.result, theirs = context.Pipe(duplex=False)
 
         def run() -> None:
+            os.nice(LOW_PRIORITY)
             Capabilities.use_store(None)  # it is for robots that walk again
             theirs.send(compute())
 
@@ -352,7 +353,7 @@ def _write(page: int, answer: Mapping[str, Any]) -> None:
 
 def main() -> int:
     """Runs the program. Returns the exit code."""
-    os.nice(LOW_PRIORITY)
+    os.nice(int(sys.argv[2]))
     saved_capabilities.enable()
     serve(Laboratory(sys.argv[1]), sys.stdin.fileno())
     return DONE

@@ -15,6 +15,7 @@ from hexapod_control.web.protocol import LaboratoryMessage
 
 PROGRAM = "hexapod_control.evaluation.laboratory"
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # the other cores are for the robot
+LOW_PRIORITY = 10  # niceness of the process beside the control of a real robot
 MAX_END_S = 1.0  # time limit for the process to end
 
 
@@ -22,15 +23,21 @@ class LaboratoryProcess:
     """Passes requests of pages on to the process, and its answers to the pages."""
 
     def __init__(
-        self, robot: str, send: Callable[[int, str, Mapping[str, Any]], None], saved: Callable[[int], None]
+        self,
+        robot: str,
+        send: Callable[[int, str, Mapping[str, Any]], None],
+        saved: Callable[[int], None],
+        simulated: Callable[[], bool],
     ) -> None:
         """`robot` is a name or a path; `send(client, kind, fields)` sends a message to a page.
 
-        `saved` is called with the page that has saved a gait in that robot file. Any thread may call both.
+        `saved` is called with the page that has saved a gait in that robot file. Any thread may call both. Unless the
+        robot is `simulated`, the process has a low priority.
         """
         self._robot = robot
         self._send = send
         self._saved = saved
+        self._simulated = simulated
         self._process: subprocess.Popen[bytes] | None = None
 
     def request(self, page: int, message: LaboratoryMessage) -> None:
@@ -47,7 +54,8 @@ class LaboratoryProcess:
             self._send(page, "laboratory", {"answer": refusal})
 
     def _started(self) -> subprocess.Popen[bytes]:
-        command = (sys.executable, "-m", PROGRAM, self._robot)
+        niceness = 0 if self._simulated() else LOW_PRIORITY
+        command = (sys.executable, "-m", PROGRAM, self._robot, str(niceness))
         pipe = subprocess.PIPE
         process = subprocess.Popen(command, stdin=pipe, stdout=pipe, env={**os.environ, **ONE_THREAD}, bufsize=0)
         assert process.stdin is not None and process.stdout is not None

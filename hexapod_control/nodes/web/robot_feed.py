@@ -343,6 +343,11 @@ class RobotFeed:
         live = {node: age for node, age in streams.items() if age <= MAX_SILENCE_S}
         return {node: min(age, live.get(node, math.inf)) for node, age in ages.items()}
 
+    @property
+    def simulated(self) -> bool:
+        """Whether a simulator runs."""
+        return bool(self._node.count_publishers("simulator/floating_base_state"))
+
     def status(self) -> dict[str, Any]:
         """The fields of a `status` message."""
         return {
@@ -355,7 +360,7 @@ class RobotFeed:
             "limits": [round(value, 4) for value in self.limits],
             "pose": self._pose,
             "source": self._texts["command_source"],
-            "simulated": bool(self._node.count_publishers("simulator/floating_base_state")),
+            "simulated": self.simulated,
             "battery": self._battery.read(MAX_BATTERY_AGE_S),
             **self._summary,
         }

@@ -85,7 +85,9 @@ class WebNode(GuardedNode):
         folder = RecordingFolder(_recordings_path(settings.recordings), round(1e6 * settings.recordings_limit))
         files = settings.robot, settings.joint_mapping
         self._recorder = PageRecorder(self, folder, self.server.downloads, files, self._reply)
-        self._laboratory = LaboratoryProcess(settings.robot, self.server.send, self._gait_saved)
+        self._laboratory = LaboratoryProcess(
+            settings.robot, self.server.send, self._gait_saved, lambda: self.feed.simulated
+        )
         self.feed.on_terrain = lambda: self._send_terrain(0)
         self.commands = PageCommands(self, self.feed, self._reply, settings.enable_stamped_cmd_vel)
         self._status_timer = self.create_timer(STATUS_PERIOD_S, self._send_status, clock=self.steady)
