@@ -63,6 +63,15 @@ def test_all_texts_of_the_page_are_in_the_table():
     assert words <= {"hexapod", "STOP", "kg", "nbsp"}
 
 
+@pytest.mark.parametrize("begin", ["", "lab_"])
+def test_every_language_has_the_same_texts_with_the_same_values(begin):
+    files = pages()
+    english, german = (json.loads(files[f"/texts/{begin}{name}.json"].data) for name in ("en", "de"))
+    assert english.keys() == german.keys()
+    for key, text in english.items():
+        assert set(re.findall(r"{\w+}", text)) == set(re.findall(r"{\w+}", german[key])), key
+
+
 def test_the_slider_of_the_step_height_has_the_range_that_the_robot_accepts():
     page = pages()["/"].data.decode()
     bounds = re.search(r'id="lift" min="(\d+)" max="(\d+)"', page).groups()

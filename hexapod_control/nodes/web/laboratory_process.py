@@ -72,6 +72,12 @@ class LaboratoryProcess:
 
     def close(self) -> None:
         """Ends the process."""
-        if self._process is not None:
-            self._process.kill()
+        if self._process is None:
+            return
+        assert self._process.stdin is not None
+        self._process.stdin.close()  # it then ends its search, too
+        try:
             self._process.wait(MAX_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
