@@ -17,7 +17,7 @@ from hexapod_control.evaluation.laboratory import Laboratory, serve
 from hexapod_control.evaluation.robot_check.steady_walk import stand, steady_cycle
 
 MAX_CPU_S = 0.3  # of an answer about a gait: five times what it takes
-MAX_WAIT_S = 30.0  # for the answer of a search
+MAX_WAIT_S = 120.0  # for a search, which has a low priority
 PAGE, OTHER = 7, 8
 AMBLE = """
 gaits:

@@ -16,6 +16,7 @@ SETTLING_TIME_S = 5.0  # for the planner to recognise that the robot stands
 TICK_S = 0.02
 MAX_WALK_S = 40.0  # until the twist is reached, and for one cycle after it
 REACHED_SHARE = 0.999  # of the twist
+MAX_CYCLES = 6  # at the twist, until one ends as it began
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,26 +68,34 @@ def steady_walk(robot: Robot, gait: str, twist: Twist) -> PlannedCycle:
 
 
 def steady_cycle(planner: Planner, twist: Twist, tick: float = TICK_S) -> list[TickPlan]:
-    """Walks until the twist is reached, then for a cycle, whose ticks of `tick` [s] are returned.
+    """Walks until a cycle at the twist ends as it began, because strides adapt slowly. Returns its ticks of `tick` [s].
 
     Raises ValueError if the robot, which stands, does not reach the twist.
     """
     planner.command(twist)
     plans: list[TickPlan] = []
-    starts = 0
+    cycles = 0  # that have begun
     standing = True
     for _ in range(round(MAX_WALK_S / tick)):
         plan = planner.step(tick)
         lifted = standing and not plan.planted[0]
         standing = plan.planted[0]
         reached = np.abs(plan.twist).max() >= REACHED_SHARE * np.abs(twist).max()
-        starts += lifted and reached
-        if starts == 2:
-            return plans
-        if starts:
+        if lifted and reached:
+            if cycles == MAX_CYCLES or (plans and _closes(plans, plan)):
+                return plans
+            cycles += 1
+            plans = []
+        if cycles:
             plans.append(plan)
     gait = planner.view.active_gait
     raise ValueError(f"the robot does not reach the twist {tuple(twist)} in gait {gait}")
+
+
+def _closes(plans: list[TickPlan], after: TickPlan) -> bool:
+    """Whether the tick after a cycle is like its first one, as far as a tick moves the joints."""
+    joints = np.array([plan.joint_angles for plan in (*plans, after)])
+    return bool(np.abs(joints[-1] - joints[0]).max() <= np.abs(np.diff(joints, axis=0)).max())
 
 
 def _walk(gait: str, twist: Twist, plans: list[TickPlan]) -> PlannedCycle:
