@@ -30,6 +30,7 @@ from hexapod_control.core.kinematics.whole_body import standing_joints
 from hexapod_control.core.robot import FRICTION_SHARE, Leg, Point, Robot
 from hexapod_control.core.statics.static_stability import GRAVITY, foot_loads
 
+MIN_SWAY_PERIODS = 2.0  # in a swing: with fewer, changes of the supporting legs make the body sway, up to resonance
 ANGLE_STEP = 1e-5  # [rad] of the central differences
 
 
@@ -55,10 +56,21 @@ def compliance(leg: Leg, joints: LegJoints) -> Array:
 @lru_cache(maxsize=8)
 def mean_compliance(robot: Robot) -> float:
     """Returns the horizontal compliance [m/N] of one leg in the neutral stance, mean of all legs and directions."""
+    return 2.0 * len(robot.legs) / float(np.trace(_horizontal_stiffness(robot)))
+
+
+def sway_period(robot: Robot) -> float:
+    """Returns the period [s] of the slowest horizontal sway of the body on half of its legs, in the neutral stance."""
+    softest = float(np.linalg.eigvalsh(_horizontal_stiffness(robot))[0]) / 2.0
+    return math.tau * math.sqrt(robot.mass / softest)
+
+
+def _horizontal_stiffness(robot: Robot) -> Array:
+    """Returns the stiffness (2, 2) [N/m] of all legs together in the neutral stance."""
     joints = standing_joints(robot)
     # Only the horizontal part is inverted: legs share the horizontal load, and the height of the feet is free.
     stiffness = [np.linalg.inv(compliance(leg, angles)[:2, :2]) for leg, angles in zip(robot.legs, joints, strict=True)]
-    return 2.0 / float(np.trace(np.mean(stiffness, axis=0)))
+    return np.sum(stiffness, axis=0)
 
 
 @lru_cache(maxsize=8)

@@ -15,8 +15,10 @@ from hexapod_control.core.kinematics.leg_clearance import LegCapsule, LegNeighbo
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.names import JOINTS, enumerated
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.statics.leg_compliance import MIN_SWAY_PERIODS, sway_period
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.workspace.robot_gaits import least_support
+from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN
 from hexapod_control.core.workspace.strides.leg_centers import distance_from_body, sag
 from hexapod_control.core.workspace.twist_limits import MIN_COMMAND
 from hexapod_control.evaluation.robot_check.joint_torques import of_servos, standing_torques
@@ -204,6 +206,19 @@ def sagging(subject: Subject) -> Iterator[Remark]:
     yield Remark(Seriousness.NOTE, "sagging", f"{text}: {early}", change, figures)
 
 
+def swaying(subject: Subject) -> Iterator[Remark]:
+    """Swings so short that changes of the supporting legs make the body sway on its servos."""
+    period = sway_period(subject.robot)
+    swing = subject.robot.walk.swing_time
+    figures = {"sway_period_s": round(period, 4), "periods_in_swing": round(swing / period, 3)}
+    text = f"The body sways with a period of {period:.2f} s on its servos, a swing lasts {swing / period:.1f} periods"
+    if swing >= MIN_SWAY_PERIODS * period:
+        yield Remark(Seriousness.FIGURE, "swaying", text, "", figures)
+        return
+    change = f"walk.swing_time of {MIN_SWAY_PERIODS * period:.2f} s, or stiffer servos"
+    yield Remark(Seriousness.NOTE, "swaying", f"{text}: it walks faster or slower than commanded", change, figures)
+
+
 def _stall(subject: Subject) -> Array:
     return of_servos(subject.robot, "stall_torque").min(axis=0)
 
@@ -260,10 +275,13 @@ def margins(subject: Subject) -> Iterator[Remark]:
     walk = subject.walk
     text = f"Walking with {max(map(abs, walk.twist)):.3f} m/s in {walk.gait} the margin is {1e3 * walk.margin:.0f} mm"
     figures = {"gait": walk.gait, "walking_margin_m": round(walk.margin, 5)}
-    tips = walk.margin < 0.0
-    change = f"another gait, or move the center of mass or the footholds by {-1e3 * walk.margin:.0f} mm" if tips else ""
+    tips = walk.margin < MIN_STRIDE_MARGIN
+    change = (
+        f"another gait, or move the center of mass or the footholds by {1e3 * (SMALL_MARGIN_M - walk.margin):.0f} mm"
+    )
     seriousness = Seriousness.PROBLEM if tips else Seriousness.FIGURE
-    yield Remark(seriousness, "margin", f"{text}: the robot tips" if tips else text, change, figures)
+    worse = f"{text}: it easily tips" if tips else text
+    yield Remark(seriousness, "margin", worse, change if tips else "", figures)
 
 
 def footholds(subject: Subject) -> Iterator[Remark]:
@@ -326,6 +344,7 @@ CHECKS: Mapping[str, Callable[[Subject], Iterator[Remark]]] = {
     "speed": speeds,
     "walking": walking,
     "sagging": sagging,
+    "swaying": swaying,
     "margin": margins,
     "power": power,
     "wire": wire,

@@ -15,21 +15,28 @@ from hexapod_control.config.robots.foothold_choice import ScoredStance, best_sta
 from hexapod_control.config.robots.robot_keys import MIN_COXA_M
 from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.gait.swing_trajectory import travel_and_lift
+from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_batch import joints_at_contacts
+from hexapod_control.core.kinematics.leg_clearance import capsules
+from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Body, Joint, Leg, Robot, Segment, WalkDefaults
+from hexapod_control.core.statics.leg_compliance import MIN_SWAY_PERIODS, sway_period
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.workspace.capabilities import stride_shares
 from hexapod_control.core.workspace.robot_gaits import known_gaits
-from hexapod_control.core.workspace.strides.leg_centers import sag
+from hexapod_control.core.workspace.stance_regions import nominal_stance
+from hexapod_control.core.workspace.strides.leg_centers import CLEARANCE, distance_from_body, sag
 from hexapod_control.core.workspace.swing_limits import PROGRESS, SPEED_SHARE, shortest_swing
 
 FEMUR_DEG = (-20.0, -10.0, 0.0, 10.0, 20.0, 30.0, 40.0, 50.0)  # femur directions above the horizontal
-TIBIA_DEG = (-60.0, -70.0, -80.0, -90.0, -100.0)  # tibia directions above the horizontal
+TIBIA_DEG = (-60.0, -70.0, -80.0, -90.0)  # tibia directions above the horizontal
 GIVEN_TIBIA_DEG = tuple(range(-40, -101, -5))  # the same for a given height
 STEEPEST_FEMUR_RAD = math.radians(60.0)  # above or below the horizontal, for a given height
 AMPLE_RADIUS_SHARE = 0.12  # of femur plus tibia: larger stance regions are not preferred
 LIFT_HEIGHT_SHARES = (0.15, 0.08, 0.04)  # of femur plus tibia
+BODY_SHARES = tuple(k / 10 for k in range(10, 3, -1))  # of length and width of the body, tried
+LINK_POINTS = 9  # on a link, for its distance from the body
 ROUNDING_DIGITS = 4  # [m, rad] of the legs in the search, so that equal ones are recognised
 SAME_TURN_RAD = math.radians(3.0)  # of a coxa: candidates this close are tried once
 SWING_TIME_S = 0.45  # with servos that are fast enough
@@ -66,7 +73,8 @@ def find_stance(
         if ample and share < SLOW_LIFT_SHARE:
             break
         stances = [each for each in _stances(legs, share * size, radii["foot"].value, height) if each.height > lowest]
-        robots = [_timed(_standing(model, each)) for each in stances if each.height > each.lift]
+        placed = [_standing(model, each) for each in stances if each.height > each.lift]
+        robots = [_timed(each) for each in placed if joints_at_offset(each, each.footholds, 0.0) is not None]
         wishes = (_has_usual_gait, _steady_gaits, _stable_gaits)  # the strictest first
         best = next(filter(None, (best_stance(robots, size, wish) for wish in wishes)), None)
         if best is None or (ample and _sag_share(best.robot) > MAX_SAG_SHARE):
@@ -90,6 +98,35 @@ def draft_robot(draft: RobotDraft) -> Robot:
     return replace(_standing(model, draft.stance), name=draft.name)
 
 
+def body_with_room(draft: RobotDraft) -> DraftBody:
+    """The body of a draft, shorter or narrower if legs would touch its box with their feet in their stance regions."""
+    robot = draft_robot(draft)
+    points, radii = _points_of_legs(robot)
+    for shares in sorted(product(BODY_SHARES, repeat=2), key=math.prod, reverse=True):
+        length, width = (share * size for share, size in zip(shares, draft.body.size, strict=False))
+        body = replace(robot.body, size=(length, width, robot.body.size[2]))
+        center = np.array([robot.body.center_of_mass])
+        holds_center = float(distance_from_body(replace(robot, body=body), center).min()) <= 0.0
+        gaps = distance_from_body(replace(robot, body=body), points) - radii
+        if holds_center and float(gaps.min()) >= CLEARANCE:
+            return replace(draft.body, size=body.size)
+    return draft.body
+
+
+def _points_of_legs(robot: Robot) -> tuple[Array, Array]:
+    """Points (n, 3) [m] on the axes of femurs and tibias, and radii (n,) [m], in the middle and at the ends of strides."""
+    points, radii = [], []
+    for row, (leg, radius) in enumerate(zip(robot.legs, nominal_stance(robot).radii, strict=True)):
+        feet = complex(*leg.foothold) + radius * np.array([0.0, 1.0, 1.0j, -1.0, -1.0j])
+        contacts = feet.real, feet.imag, np.zeros(feet.shape)
+        solution = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts)
+        for coxa, femur, tibia in np.transpose(solution.joints).tolist():
+            for capsule in capsules(robot, row, (coxa, femur, tibia)):
+                points.append(np.linspace(capsule.start, capsule.end, LINK_POINTS))
+                radii.append(np.full(LINK_POINTS, capsule.radius))
+    return np.concatenate(points), np.concatenate(radii)
+
+
 def _sag_share(robot: Robot) -> float:
     """How far the body sinks on half of its legs, as a share of the lift: its feet touch down the earlier."""
     load = robot.mass * GRAVITY / (len(robot.legs) / 2.0)
@@ -99,13 +136,14 @@ def _sag_share(robot: Robot) -> float:
 
 
 def _timed(robot: Robot) -> Robot:
-    """The robot with a swing time in which its servos lift and lower a foot at LIFT_SPEED_SHARE of their speed."""
+    """The robot with a swing time in which it sways little, and its servos need LIFT_SPEED_SHARE to lift a foot."""
     x, y = robot.legs[0].foothold
     lifts = robot.walk.lift_height * travel_and_lift(PROGRESS)[1]
     contacts = np.full_like(lifts, x), np.full_like(lifts, y), lifts
     joints = joints_at_contacts(robot.legs[0], robot.foot_radius, robot.walk.height, contacts).joints
     least = float(shortest_swing(robot.legs[0], joints)) * SPEED_SHARE / LIFT_SPEED_SHARE
-    return replace(robot, walk=replace(robot.walk, swing_time=max(SWING_TIME_S, round(least, 2))))
+    least = max(SWING_TIME_S, least, MIN_SWAY_PERIODS * sway_period(robot))
+    return replace(robot, walk=replace(robot.walk, swing_time=math.ceil(100.0 * least) / 100.0))
 
 
 def _stable_gaits(robot: Robot) -> dict[str, float]:

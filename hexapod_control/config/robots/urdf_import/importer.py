@@ -16,7 +16,7 @@ from hexapod_control.config.robots.draft.leg_draft import DraftJoint, LegGeometr
 from hexapod_control.config.robots.draft.robot_draft import DraftBody, Origin, SourcedValue, robot_name
 from hexapod_control.config.robots.draft.robot_text import robot_text
 from hexapod_control.config.robots.draft.rotations import angles_of_rotation
-from hexapod_control.config.robots.draft.stance_search import find_stance, lever
+from hexapod_control.config.robots.draft.stance_search import body_with_room, find_stance, lever
 from hexapod_control.config.robots.robot_file import RobotFile, from_text, implausible
 from hexapod_control.config.robots.robot_keys import COMMON, MAX_ANGLE_DEG
 from hexapod_control.config.robots.urdf_import.body_frame import (
@@ -119,6 +119,7 @@ def import_urdf(request: ImportRequest) -> ImportedRobot:
     robot = ImportedRobot(
         name, legs, body, masses, radii, servo, stance, tree, chains, frame, tips, fixed, error, findings
     )
+    robot = replace(robot, body=body_with_room(robot))
     return replace(robot, unusual=implausible(_accepted(robot)))
 
 
