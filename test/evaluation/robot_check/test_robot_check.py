@@ -149,7 +149,7 @@ def test_remarks_are_sorted_by_severity_with_a_remedy_and_computed_in_20_s() -> 
     assert worst.seriousness is Seriousness.PROBLEM
     assert worst.change.startswith("servos of ") and " kg less" in worst.change
     topics = {remark.topic for remark in found}
-    assert topics == {"reach", "neighbours", "standing", "speed", "walking", "sagging", "margin", "power", "wire"}
+    assert topics == set(CHECKS) - {"body", "footholds"}
 
 
 LITTLE_GAIN = 0.9
@@ -264,6 +264,21 @@ def test_the_sag_is_inverse_to_the_stiffness_and_the_suggested_lift_is_enough(we
     assert soft.figures["sag_m"] == pytest.approx(5.0 * usual.figures["sag_m"], rel=0.01)
     lift = re.match(r"walk.lift_height of ([\d.]+) m", soft.change)[1]
     assert float(lift) * SAG_SHARE == pytest.approx(soft.figures["sag_m"], abs=1e-4)
+
+
+def test_the_sway_follows_the_stiffness_and_swings_too_short_for_it_are_named(weak: Subject) -> None:
+    (usual,) = CHECKS["swaying"](subject("phantomx"))
+    assert (usual.seriousness, usual.change) == (Seriousness.FIGURE, "")
+    (soft,) = CHECKS["swaying"](weak)
+    period = soft.figures["sway_period_s"]
+    assert period == pytest.approx(math.sqrt(5.0) * usual.figures["sway_period_s"], rel=1e-3)
+    assert soft.seriousness is Seriousness.NOTE and f"walk.swing_time of {2.0 * period:.2f} s" in soft.change
+
+
+def test_a_center_of_mass_that_no_stride_keeps_inside_the_feet_is_a_problem(tmp_path: Path) -> None:
+    rear = "center_of_mass: [-0.258, 0.0, 0.0]"
+    *_, walking = CHECKS["margin"](changed_robot_file(tmp_path, {"center_of_mass: [0.0, 0.0, 0.0]": rear}))
+    assert walking.seriousness is Seriousness.PROBLEM and "move the center of mass" in walking.change
 
 
 def test_servos_that_are_too_slow_for_the_swing_are_a_problem(weak: Subject) -> None:

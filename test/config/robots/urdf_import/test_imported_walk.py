@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from support.robots.urdf_robots import LIMIT, MASS, UrdfPeculiarity, urdf_text
+from support.robots.urdf_robots import LIMIT, MASS, UrdfPeculiarity, scaled, urdf_text
 from walk_quality import Course, walk
 
 from hexapod_control.config.robots.draft.robot_text import robot_text
@@ -34,21 +34,31 @@ BATTERY = (
     f'<link name="battery">{MASS.format(4.0)}</link><joint name="holder" type="fixed"><parent link="base_link"/>'
     '<child link="battery"/><origin xyz="-0.12 0 0"/></joint>'
 )
-ROWS = {
-    "a battery at the rear": UrdfPeculiarity(others=BATTERY, limit=FAST),
-    "a fourth joint that is frozen": UrdfPeculiarity(parts=("coxa", "femur", "tibia", "tarsus"), zero=(0.4, -1.2)),
-    "femurs below the body, slow servos": UrdfPeculiarity(
-        zero=(0.5, -2.2), limit='<limit lower="-0.5" upper="0.5" effort="1.5" velocity="0.8"/>'
+SHELL = (
+    '<link name="shell"><visual><geometry><box size="0.5 0.5 0.05"/></geometry></visual></link><joint name="screws" '
+    'type="fixed"><parent link="base_link"/><child link="shell"/></joint>'
+)
+ACROSS = {"lf": (0.12, 0.05, 90), "lm": (0.0, 0.14, 90), "lr": (-0.12, 0.05, 90)}
+NARROW_AND_SLOW = '<limit lower="-0.5" upper="0.5" effort="1.5" velocity="0.8"/>'
+STRONG = LIMIT.replace('effort="1.5" velocity="6"', 'effort="2" velocity="12"')  # fast, and soft for the weight
+TEXTS = {
+    "a battery at the rear": urdf_text(UrdfPeculiarity(others=BATTERY, limit=FAST)),
+    "a fourth joint that is frozen": urdf_text(
+        UrdfPeculiarity(parts=("coxa", "femur", "tibia", "tarsus"), zero=(0.4, -1.2))
     ),
+    "femurs below the body, slow servos": urdf_text(UrdfPeculiarity(zero=(0.5, -2.2), limit=NARROW_AND_SLOW)),
+    "a heavy robot that sways": urdf_text(UrdfPeculiarity(mass=MASS.replace("{0}", "0.3"), limit=STRONG)),
+    "a shell over the hips of the front legs": urdf_text(UrdfPeculiarity(places=ACROSS, others=SHELL)),
+    "long tibias that do not fold onto the belly": scaled(urdf_text(UrdfPeculiarity()), 1.7, "_foot_joint"),
 }
 AXES = (Twist(1.0, 0.0, 0.0), Twist(0.0, 1.0, 0.0), Twist(0.0, 0.0, 1.0))
 SPEED_SHARE = 0.7  # of the top speed
 CYCLES = 2
 
 
-def imported(tmp_path, row):
-    (tmp_path / "robot.urdf").write_text(urdf_text(row))
-    frozen = {"*_tarsus_joint": -0.3} if len(row.parts) == 4 else {}
+def imported(tmp_path, text):
+    (tmp_path / "robot.urdf").write_text(text)
+    frozen = {"*_tarsus_joint": -0.3} if "tarsus" in text else {}
     robot = import_urdf(ImportRequest(tmp_path / "robot.urdf", frozen=frozen))
     (tmp_path / "robot.yaml").write_text(robot_text(robot, import_notes(robot)))
     return load(tmp_path / "robot.yaml")
@@ -61,7 +71,7 @@ def imported(tmp_path, row):
     ids=["offset legs with slow servos", "inline hips on steep axes"],
 )
 def test_a_robot_with_tilted_hips_walks_as_commanded_in_the_swing_time_of_its_servos(row, slow, tmp_path):
-    file = imported(tmp_path, row)
+    file = imported(tmp_path, urdf_text(row))
     assert (file.robot.walk.swing_time > 3.0 * USUAL_SWING_S) == slow
     assert not implausible(file)
     top = Capabilities.of(file.robot).fastest(Twist(1.0, 0.0, 0.0), ["tripod"])
@@ -72,9 +82,9 @@ def test_a_robot_with_tilted_hips_walks_as_commanded_in_the_swing_time_of_its_se
 
 
 @pytest.mark.physics
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("name", TEXTS)
 def test_an_imported_robot_walks_as_commanded_at_seventy_percent_of_its_limits_on_all_axes(name, tmp_path):
-    file = imported(tmp_path, ROWS[name])
+    file = imported(tmp_path, TEXTS[name])
     assert not implausible(file)
     capabilities = Capabilities.of(file.robot)
     gait = file.robot.walk.gait
