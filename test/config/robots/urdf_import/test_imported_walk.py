@@ -49,7 +49,7 @@ TEXTS = {
     "femurs below the body, slow servos": urdf_text(UrdfPeculiarity(zero=(0.5, -2.2), limit=NARROW_AND_SLOW)),
     "a heavy robot that sways": urdf_text(UrdfPeculiarity(mass=MASS.replace("{0}", "0.3"), limit=STRONG)),
     "a shell over the hips of the front legs": urdf_text(UrdfPeculiarity(places=ACROSS, others=SHELL)),
-    "long tibias that do not fold onto the belly": scaled(urdf_text(UrdfPeculiarity()), 1.7, "_foot_joint"),
+    "long tibias that do not fold onto the belly": scaled(urdf_text(UrdfPeculiarity()), 2.8, "_foot_joint"),
 }
 AXES = (Twist(1.0, 0.0, 0.0), Twist(0.0, 1.0, 0.0), Twist(0.0, 0.0, 1.0))
 SPEED_SHARE = 0.7  # of the top speed
