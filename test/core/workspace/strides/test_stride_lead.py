@@ -102,7 +102,7 @@ def test_close_legs_move_their_centers_in_step_with_their_neighbours():
 def test_legs_with_knees_far_outside_of_their_feet_are_no_lines_from_above_and_move_their_centers_at_once():
     machine = build("rows_6")
     gait = min(gaits(machine).values(), key=lambda each: each.stance_time)
-    turned = [LegStrides((PolarOffset(0.0, 0.2 * (-1) ** row),) * HEADINGS, (0.04,) * HEADINGS) for row in range(6)]
+    turned = [LegStrides((PolarOffset(0.0, 0.5 * (-1) ** row),) * HEADINGS, (0.04,) * HEADINGS) for row in range(6)]
     assert max_lead(machine, gait, turned) == math.inf
     low = replace(machine, walk=replace(machine.walk, height=0.06))  # its knees are inside of its feet
     assert max_lead(low, gait, turned) < 1.0
