@@ -35,12 +35,13 @@ class Sway:
         `half_stride` is the motion of the body in half of a stance [m, m, rad].
         """
         vx, vy, wz = half_stride
+        wave = cmath.rect(1.0, math.tau * phase)
         shift = change = 0j
         for k, still, forward, left, turn in zip(HARMONICS, *self.coefficients, strict=True):
-            term = (still + vx * forward + vy * left + wz * turn) * cmath.rect(1.0, k * math.tau * phase)
+            term = (still + vx * forward + vy * left + wz * turn) * wave**k
             shift += term
-            change += 1j * k * math.tau * term
-        return (shift.real, shift.imag), (change.real, change.imag)
+            change += k * term
+        return (shift.real, shift.imag), (-math.tau * change.imag, math.tau * change.real)
 
     def shifts(self, phases: Array, half_strides: ComplexArray, turns: Array) -> ComplexArray:
         """The shifts (..., P) [m] at phases (P,), for half strides (..., 1) [m] and their turns (..., 1) [rad]."""
