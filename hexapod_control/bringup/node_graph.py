@@ -99,9 +99,7 @@ _WEB = NodeRow(
     enabled_by="web",
 )
 _IMU = NodeRow(
-    "imu_driver",
-    parameters={**_same("robot", "use_sim_time", "tf_frame_prefix"), "bus": "i2c_bus"},
-    enabled_by="imu",
+    "imu_driver", parameters={**_same("robot", "use_sim_time", "tf_frame_prefix"), "bus": "i2c_bus"}, enabled_by="imu"
 )
 _TELEOP = NodeRow("teleop", parameters=_same("use_sim_time", "enable_stamped_cmd_vel"), remaps=_same("cmd_vel"))
 _ODOMETRY = {

@@ -268,12 +268,7 @@ def _error_text(goal: Waypoint, pose: Pose) -> str:
 
 
 def follow(
-    robot: PatrolClient,
-    waypoints: Sequence[Waypoint],
-    settings: PursuitSettings,
-    stop: StopSignal,
-    *,
-    blind: bool,
+    robot: PatrolClient, waypoints: Sequence[Waypoint], settings: PursuitSettings, stop: StopSignal, *, blind: bool
 ) -> tuple[int, PatrolResult]:
     """Walks a robot along waypoints. Returns the exit code and the data of the map."""
     pursuit = Pursuit(waypoints, settings)

@@ -272,9 +272,7 @@ class GuardedNode(ReportingNode):
         """As in rclpy; returns a TopicPublisher, and subscribers with incompatible QoS are reported."""
         options.setdefault("event_callbacks", self._qos.of_publisher(topic))
         publisher_class: Any = partial(
-            TopicPublisher,
-            silent=lambda: self.phase is Phase.SILENT and topic not in AUDIBLE,
-            handover=self._handover,
+            TopicPublisher, silent=lambda: self.phase is Phase.SILENT and topic not in AUDIBLE, handover=self._handover
         )
         return super().create_publisher(msg_type, topic, *args, publisher_class=publisher_class, **options)
 

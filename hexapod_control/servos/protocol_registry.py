@@ -12,13 +12,7 @@ from hexapod_control.servos.bus.serial_port import Port, SerialPort
 from hexapod_control.servos.i2c import pwm_chip
 from hexapod_control.servos.i2c.i2c_bus import open_i2c
 from hexapod_control.servos.i2c.i2c_port import I2cPort
-from hexapod_control.servos.protocol_options import (
-    SWITCH,
-    ChoiceOption,
-    ListOption,
-    ProtocolOption,
-    number_option,
-)
+from hexapod_control.servos.protocol_options import SWITCH, ChoiceOption, ListOption, ProtocolOption, number_option
 from hexapod_control.servos.protocols import (
     dynamixel1,
     dynamixel2,

@@ -36,10 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--protocol", default="", metavar="P", help=f"{known} (default: the robot file's)")
     parser.add_argument("--link", type=Path, required=True, metavar="PATH", help="symbolic link to create")
     parser.add_argument(
-        "--i2c",
-        type=Path,
-        metavar="PATH",
-        help="link to create to an I2C bus with the sensors of the robot file",
+        "--i2c", type=Path, metavar="PATH", help="link to create to an I2C bus with the sensors of the robot file"
     )
     parser.add_argument("--baud", type=baud, metavar="B", help="of the wire (default: the robot file's, or the usual)")
     parser.add_argument("--fault", action="append", default=[], metavar="F", help="see below; may be given many times")

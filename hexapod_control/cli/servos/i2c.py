@@ -18,11 +18,7 @@ from hexapod_control.servos.i2c.pwm_chip import ALL_CALL, FIRST_ADDRESS
 from hexapod_control.servos.i2c.supply_sensor import SUPPLY_CHIPS, check_supply
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols.pca9685 import board_addresses
-from hexapod_control.servos.settings.io_section import (
-    I2C_SERVOS,
-    IoSettings,
-    io_settings,
-)
+from hexapod_control.servos.settings.io_section import I2C_SERVOS, IoSettings, io_settings
 from hexapod_control.servos.settings.servo_section import servo_settings
 
 

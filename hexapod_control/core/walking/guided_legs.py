@@ -20,11 +20,7 @@ from typing import NamedTuple
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG, LegJoints, solve_leg
-from hexapod_control.core.kinematics.whole_body import (
-    ball_center_and_joints,
-    joints_at_contact,
-    rolling_shift,
-)
+from hexapod_control.core.kinematics.whole_body import ball_center_and_joints, joints_at_contact, rolling_shift
 from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Leg, Point, Robot, Vector, interpolated
 from hexapod_control.core.statics.static_stability import (

@@ -61,10 +61,7 @@ class VelocityInput:
         self._sources_of: tuple[str, int, float] = ("", 0, -math.inf)
         self._type = "geometry_msgs/msg/TwistStamped" if stamped else "geometry_msgs/msg/Twist"
         self._subscription = node.create_subscription(
-            TwistStamped if stamped else TwistMessage,
-            TOPIC,
-            self.on_cmd_vel,
-            COMMAND,
+            TwistStamped if stamped else TwistMessage, TOPIC, self.on_cmd_vel, COMMAND
         )
         self._arcs = node.create_subscription(Vector3, ARC, self.on_arc, COMMAND)
         node.create_timer(WATCH_PERIOD_S, self.watch, clock=node.steady)

@@ -355,10 +355,7 @@ class SimulatedTorque:
     """Torque and emergency stop of a simulated robot, which starts with the torque on. Any thread may call."""
 
     def __init__(
-        self,
-        follower: TargetFollower,
-        servos: Callable[[], SimulatedServos],
-        lock: AbstractContextManager[object],
+        self, follower: TargetFollower, servos: Callable[[], SimulatedServos], lock: AbstractContextManager[object]
     ) -> None:
         """`servos` returns the present simulation: a reset of the world replaces it. `lock` is that of the world."""
         self._follower = follower

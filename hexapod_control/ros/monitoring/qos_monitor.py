@@ -10,13 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
-from rclpy.qos import (
-    DurabilityPolicy,
-    QoSCompatibility,
-    QoSProfile,
-    ReliabilityPolicy,
-    qos_check_compatible,
-)
+from rclpy.qos import DurabilityPolicy, QoSCompatibility, QoSProfile, ReliabilityPolicy, qos_check_compatible
 
 from hexapod_control.ros.monitoring.endpoints import node_name
 from hexapod_control.ros.transport.polling import PollingNode

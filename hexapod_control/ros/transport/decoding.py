@@ -13,14 +13,7 @@ from builtin_interfaces.msg import Time
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import MultiDOFJointState
 
-from hexapod_control.ros.transport.encoding import (
-    ENCAPSULATION,
-    STAMP,
-    START,
-    WIDTHS,
-    head_of_names,
-    sequences,
-)
+from hexapod_control.ros.transport.encoding import ENCAPSULATION, STAMP, START, WIDTHS, head_of_names, sequences
 
 
 class FootDecoder:

@@ -19,10 +19,7 @@ START = len(ENCAPSULATION) + STAMP.size  # offset of the data after the stamp
 Triple = tuple[int, int, int]
 WIDTHS = (7, 6, 6)  # numbers in a transform, a twist, a wrench
 SINGLE = (1, 1, 1)  # in a position, a velocity, an effort
-_TRANSFORM = attrgetter(
-    *(f"translation.{axis}" for axis in "xyz"),
-    *(f"rotation.{axis}" for axis in "xyzw"),
-)
+_TRANSFORM = attrgetter(*(f"translation.{axis}" for axis in "xyz"), *(f"rotation.{axis}" for axis in "xyzw"))
 _TWIST = attrgetter(*(f"{part}.{axis}" for part in ("linear", "angular") for axis in "xyz"))
 _WRENCH = attrgetter(*(f"{part}.{axis}" for part in ("force", "torque") for axis in "xyz"))
 

@@ -17,11 +17,7 @@ class TopicPublisher(Publisher):
     """As in rclpy; a message on a volatile topic without subscribers is dropped, and any message of a silent node."""
 
     def __init__(
-        self,
-        *args: Any,
-        silent: Callable[[], bool] = lambda: False,
-        handover: Handover | None = None,
-        **options: Any,
+        self, *args: Any, silent: Callable[[], bool] = lambda: False, handover: Handover | None = None, **options: Any
     ) -> None:
         """`silent` returns whether nothing may be published; `handover` is that of a process with several nodes.
 

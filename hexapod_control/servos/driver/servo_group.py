@@ -14,13 +14,7 @@ from statistics import median
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.refusal import Refusal
 from hexapod_control.servos import preflight
-from hexapod_control.servos.bus.bus_interface import (
-    Bus,
-    BusCounters,
-    ServoFault,
-    ServoQuantity,
-    ServoReading,
-)
+from hexapod_control.servos.bus.bus_interface import Bus, BusCounters, ServoFault, ServoQuantity, ServoReading
 from hexapod_control.servos.bus.bus_timing import BusBudget, budget
 from hexapod_control.servos.bus.model_numbers import rated_voltage
 from hexapod_control.servos.driver.boards import BoardLoss, BoardWatch

@@ -232,11 +232,7 @@ class TargetFollower:
     """Follows joint targets. Life cycle: `start` when torque comes on; then `take` targets and `step` every cycle."""
 
     def __init__(
-        self,
-        robot: Robot,
-        joints: Array,
-        interpolation: Interpolation = Interpolation.HOLD,
-        catch_up_s: float = 0.0,
+        self, robot: Robot, joints: Array, interpolation: Interpolation = Interpolation.HOLD, catch_up_s: float = 0.0
     ) -> None:
         """Starts at `joints` (n, 3) [rad] without a ramp; `catch_up_s` as in CommandLimiter."""
         self._generator = SetpointGenerator(robot, joints, interpolation)

@@ -186,12 +186,7 @@ def time_inside(x: float, y: float, twist: Twist, center: Point, radius: float) 
 
 
 def allowed_share(
-    feet: Sequence[Foot],
-    clock: GaitClock | None,
-    twist: Twist,
-    dt: float,
-    swing_time: float,
-    strides: Strides,
+    feet: Sequence[Foot], clock: GaitClock | None, twist: Twist, dt: float, swing_time: float, strides: Strides
 ) -> float:
     """Returns the share (0 to 1) of the twist at which no planted foot leaves its region before it lifts off.
 
