@@ -118,7 +118,7 @@ def _points_of_legs(robot: Robot) -> tuple[Array, Array]:
     points, radii = [], []
     for row, (leg, radius) in enumerate(zip(robot.legs, nominal_stance(robot).radii, strict=True)):
         feet = complex(*leg.foothold) + radius * np.array([0.0, 1.0, 1.0j, -1.0, -1.0j])
-        contacts = feet.real, feet.imag, np.zeros_like(feet.real)
+        contacts: tuple[Array, Array, Array] = (np.real(feet), np.imag(feet), np.zeros(feet.size))
         solution = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts)
         for coxa, femur, tibia in np.transpose(solution.joints).tolist():
             for capsule in capsules(robot, row, (coxa, femur, tibia)):
