@@ -392,7 +392,7 @@ def test_the_article_robot_has_the_articles_figures_as_millimetres() -> None:
 def test_every_robot_can_stand_and_sit_and_lift_its_feet_while_sitting(name: str) -> None:
     robot = load(name).robot
     belly = robot.body.size[2] / 2.0 - robot.body.center[2]  # [m] height of base_link when sitting
-    heights = {"standing": robot.walk.height, "sitting": belly, "60 mm up": belly - 0.06}
+    heights = {"standing": robot.walk.height, "sitting": belly, "lifting": belly - robot.walk.lift_height}
     for what, height in heights.items():
         feet = np.array([[*leg.foothold, robot.foot_radius - height] for leg in robot.legs])
         assert inverse(robot, feet, np.zeros((len(robot.legs), 3))).reached, what

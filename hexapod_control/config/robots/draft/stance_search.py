@@ -115,7 +115,8 @@ def body_with_room(draft: RobotDraft) -> DraftBody:
 
 def _points_of_legs(robot: Robot) -> tuple[Array, Array]:
     """Points (n, 3) and radii (n,) [m] along femurs and tibias, in the middle and at the ends of strides."""
-    points, radii = [], []
+    points: list[Array] = []
+    radii: list[Array] = []
     for row, (leg, radius) in enumerate(zip(robot.legs, nominal_stance(robot).radii, strict=True)):
         feet = complex(*leg.foothold) + radius * np.array([0.0, 1.0, 1.0j, -1.0, -1.0j])
         contacts: tuple[Array, Array, Array] = (np.real(feet), np.imag(feet), np.zeros(feet.size))
