@@ -50,7 +50,7 @@ class ProgressFile:
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None
         same = [joint.joint for joint in joints] == [name for name, _, _ in self._limits]
-        return progress if same and {joint.id for joint in joints} == self._ids else None
+        return progress if same and {joint.id for joint in joints} <= self._ids else None
 
     def delete(self) -> None:
         """Deletes the file, if there is one."""

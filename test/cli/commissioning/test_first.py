@@ -84,7 +84,7 @@ def test_a_position_typed_in_the_calibration_of_hobby_servos_is_where_the_servo_
         emulation.pty.close()
     output = capsys.readouterr().out
     assert "left_middle_femur to level (1500 us): " in output and f"left_middle_femur to level ({place} us): " in output
-    far = "move left_middle_femur from 1500 to 2500 us, by 90 deg? [y/N] " in output
+    far = "Move left_middle_femur from 1500 to 2500 us, by 90 deg? [y/N] " in output
     assert far == ("left_middle_femur cannot go to 3020: 2500 is used instead" in output) == (answers[0] == "3020")
     assert all(abs(raw - 1500.0) < STEP_US for index, raw in moved if index != 4)
     assert max((raw for index, raw in moved if index == 4), default=1500.0) == pytest.approx(place, abs=STEP_US)

@@ -215,7 +215,7 @@ def test_a_person_calibrates_a_robot_in_the_terminal(protocol, mounted, own):
     found = servo_settings(load(own))
     assert (found.protocol, found.port) == (protocol, mounted.settings.port)
     assert max(mounted.errors(found.joints)) < np.radians(0.5)
-    assert f"copy scale and limits of {LEGS[0]} to {LEGS[3]}? [Y/n]" in command.text
+    assert f"Use the scale and limits of {LEGS[0]} for {LEGS[3]} as well? [Y/n]" in command.text
     assert "feet" in command.text and "[mm]" in command.text
     assert mounted.relaxed()
 

@@ -186,7 +186,7 @@ def test_a_saved_calibration_applies_to_the_driver_at_once(made, typed, steps):
     made.call("start")
     made.dialog.state = DialogState(3, None, (Sentence.of("saved to mine.yaml"),))
     prompt = made.finish(*typed)
-    assert [prompt.line for prompt in made.dialog.questions] == [f"which steps? [{','.join(STEPS)}] "]
+    assert [prompt.line for prompt in made.dialog.questions] == [f"Which steps? [{','.join(STEPS)}] "]
     assert steps is None or made.ran == [steps]
     assert made.returned == [made.lease] and made.recalibrated == ["file of mine"]
     assert (prompt["state"], prompt["said"], prompt["number"]) == ("saved", ["saved to mine.yaml"], 3)

@@ -83,7 +83,7 @@ def test_a_far_move_needs_consent_to_joint_begin_and_end(protocol, consent, plac
     where, user, _ = jogged(protocol, "1601", consent=consent)
     assert where == place
     (question,) = user.shown("move_far")
-    assert str(question) == "move left_middle_femur from 1500 to 1601 us, by 12 deg?"
+    assert str(question) == "Move left_middle_femur from 1500 to 1601 us, by 12 deg?"
     assert bool(user.shown("nothing_moved")) == (consent != "y")
 
 
