@@ -26,7 +26,11 @@ def move_failure(
     """
     if not bus.can_read & ServoQuantity.POSITION:
         return None
-    servo = Sentence("joint_and_servo", joint=name(joint.short_name), servo=servo_name(bus, joint.id))
+    joint_name = name(joint.short_name)
+    if bus.features.servo_ids:
+        servo = Sentence("joint_and_id", joint=joint_name, id=joint.id)
+    else:
+        servo = Sentence("joint_and_servo", joint=joint_name, servo=servo_name(bus, joint.id))
     reading = _reading(bus, joint.id)
     if reading is None or reading.position is None:
         return refuse("servo_silent_after_move", servo=servo)

@@ -56,11 +56,11 @@ def stay_on(emulation):
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
-        (overload, "left_front_coxa (servo 1) "),
-        (block, "left_front_coxa (servo 1) did not get there, it is at "),
-        (refuse, "left_front_coxa (servo 1) has switched itself off or refuses its torque, it is at "),
+        (overload, "left_front_coxa (id 1) "),
+        (block, "left_front_coxa (id 1) did not get there, it is at "),
+        (refuse, "left_front_coxa (id 1) has switched itself off or refuses its torque, it is at "),
         (fall_silent, "does not answer|no longer answers"),
-        (stay_on, "left_front_coxa (servo 1) still has torque: "),
+        (stay_on, "left_front_coxa (id 1) still has torque: "),
     ],
 )
 def test_a_move_that_has_not_happened_ends_with_code_one_and_what_to_do(protocol, fault, reason, wire, capsys):
@@ -83,7 +83,7 @@ def test_torque_that_is_not_off_is_reported_and_so_are_servos_that_do_not_answer
     stay_on(emulation)
     assert servos(emulation, protocol, "off") == 1
     error = capsys.readouterr().err
-    assert "left_front_coxa (servo 1) still has torque" in error and "switch the power of the servos off" in error
+    assert "left_front_coxa (id 1) still has torque" in error and "switch the power of the servos off" in error
 
 
 def test_a_table_without_an_answer_at_its_end_fails(wire, capsys, monkeypatch):

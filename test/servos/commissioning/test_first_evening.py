@@ -534,7 +534,7 @@ def test_hobby_servos_get_the_pose_on_the_belly_first_and_the_voltage_is_asked(p
         ("heat=6", r"left_middle_tibia is hotter than 65 degC"),
         (
             "overload=5",
-            r"left_middle_femur \(servo 5\) reports overload, it is at .*: free the joint, check the supply",
+            r"left_middle_femur \(id 5\) reports overload, it is at .*: free the joint, check the supply",
         ),
     ],
 )
