@@ -32,7 +32,7 @@ def body(layout: Layout) -> str:
 
 
 def hip(layout: Layout, side: str, place: str, answered: Answers, parts: Sequence[Part]) -> str:
-    """A hip: the mirror image of a known one, or its usual position."""
+    """A hip: the mirror image of a known one, or its usual position, on the circle of the first one."""
     counterpart = answered.numbers.get(f"hip left_{place}")
     if side == "right" and counterpart is not None:
         return shown(right_of(counterpart), parts)
@@ -41,7 +41,12 @@ def hip(layout: Layout, side: str, place: str, answered: Answers, parts: Sequenc
     front = answered.numbers.get(f"hip {side}_{layout.places[count - 1 - index]}")
     if front is not None and index >= count / 2.0:
         return shown(rear_of(front), parts)
-    return shown(usual_hip(layout, place, answered.numbers["body"]), parts)
+    x, y, direction = usual_hip(layout, place, answered.numbers["body"])
+    first = answered.numbers.get(f"hip {side}_{layout.places[0]}")
+    if layout.circle and first is not None:
+        share = math.hypot(first[0], first[1]) / math.hypot(x, y)
+        x, y = share * x, share * y
+    return shown((x, y, direction), parts)
 
 
 def voltage(model: str) -> str:

@@ -263,3 +263,17 @@ def test_a_page_shows_numbers_and_units_as_they_were_typed():
     interview.back()
     fields = question_view(interview)["fields"]
     assert [(each["value"], each["unit"]) for each in fields] == [("5.2", "cm"), ("66", "mm"), ("0.133", "m")]
+
+
+@pytest.mark.parametrize(("layout", "first"), [("6 circle", (30.0, 85.0)), ("8 circle", (22.5, 70.0))])
+def test_in_a_circle_all_hips_are_proposed_at_the_radius_of_the_first_one(layout, first):
+    interview = Interview("mine", {})
+    for answer in (layout, ""):
+        interview.answer(answer)
+    direction, radius = math.radians(first[0]), first[1]
+    interview.answer(f"{radius * math.cos(direction)} {radius * math.sin(direction)} {first[0]}")
+    proposed = []
+    while interview.question.key.startswith("hip"):
+        proposed.append(math.hypot(*map(float, interview.default().split()[:2])))
+        interview.answer("")
+    assert proposed == pytest.approx([radius] * len(proposed), abs=0.01) and len(proposed) > 1
