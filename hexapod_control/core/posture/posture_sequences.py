@@ -94,7 +94,7 @@ class PostureSequences:
         support = detect_support(self.capabilities.robot, joints, pose)
         height = self.capabilities.robot.walk.height + support.pose.z
         stances = self.capabilities.stances
-        if not stances.lowest <= height <= stances.highest or self._lies_at(support.pose):
+        if not stances.contains(height) or self._lies_at(support.pose):
             return None
         if sum(support.planted) < MIN_SUPPORTING_FEET:
             return None

@@ -161,7 +161,7 @@ def take_over(robot: Robot, stances: StanceRegionTable, joints: Sequence[LegJoin
     if not all(_knee_up(leg, angles) for leg, angles in zip(robot.legs, joints, strict=True)):
         return None
     rest = resting_pose(robot, joints)
-    if rest is None or rest.on_belly or not stances.lowest <= rest.height <= stances.highest:
+    if rest is None or rest.on_belly or not stances.contains(rest.height):
         return None
     support = detect_support(robot, joints, BodyPose(roll=rest.roll, pitch=rest.pitch))
     if not any(support.planted):

@@ -35,7 +35,7 @@ REGION_SHARES = (2.0, 1.75, 1.5, 1.25, 1.0, 0.8, 0.6, 0.45, 0.3)
 """Region shares: the part of the regions that a body pose leaves for walking. Up to 1, it is a share of the radii of
 the stance regions; what exceeds 1 is the share of the displacement from the stance regions to the stride regions."""
 HEIGHT_STEPS = 13  # of the table; the step is the nominal height / (HEIGHT_STEPS - 1)
-HEIGHT_ROUNDING = 1e-13  # [m] of a height that was computed from joint angles
+HEIGHT_ROUNDING = 1e-9  # [m] of a height that was computed from joint angles
 MIN_RADIUS_SHARE = 0.4  # of the nominal radius, below which a height is left out of the table
 RADIUS_HALVINGS = 5  # bisection steps for the radii of many regions at once (RegionReach)
 RADIUS_RESOLUTION = 0.001  # [m] of radii in the table
@@ -265,12 +265,16 @@ class StanceRegionTable:
     @property
     def lowest(self) -> float:
         """Lowest height [m] at which the robot can walk."""
-        return self._heights[0] - HEIGHT_ROUNDING
+        return self._heights[0]
 
     @property
     def highest(self) -> float:
         """Greatest height [m] at which the robot can walk."""
-        return self._heights[-1] + HEIGHT_ROUNDING
+        return self._heights[-1]
+
+    def contains(self, height: float) -> bool:
+        """True if the robot can walk at a height [m], which may have rounding errors."""
+        return self.lowest - HEIGHT_ROUNDING <= height <= self.highest + HEIGHT_ROUNDING
 
     @property
     def rows(self) -> tuple[StanceRegions, ...]:

@@ -1,5 +1,6 @@
 """A robot that is found standing: where its body and feet are."""
 
+import functools
 import math
 import random
 from types import SimpleNamespace
@@ -81,5 +82,6 @@ def test_a_robot_is_taken_over_only_at_the_heights_of_its_stances(off):
     machine, table, height = robot("phantomx"), stances("phantomx"), robot("phantomx").walk.height
     joints = joints_in_pose(machine, footholds("phantomx"), NEUTRAL)
     for lowest, highest in ((height + off, 1.0), (0.0, height - off)):
-        heights = SimpleNamespace(lowest=lowest, highest=highest, at=table.at)
+        within = functools.partial(lambda low, high, at: low <= at <= high, lowest, highest)
+        heights = SimpleNamespace(contains=within, at=table.at)
         assert (take_over(machine, heights, joints) is not None) == (off < 0.0)
