@@ -45,7 +45,8 @@ def hip(layout: Layout, side: str, place: str, answered: Answers, parts: Sequenc
     first = answered.numbers.get(f"hip {side}_{layout.places[0]}")
     if layout.circle and first is not None:
         share = math.hypot(first[0], first[1]) / math.hypot(x, y)
-        x, y = share * x, share * y
+        x *= share
+        y *= share
     return shown((x, y, direction), parts)
 
 
