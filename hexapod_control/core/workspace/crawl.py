@@ -11,6 +11,7 @@ is a solution are found; the crawl with the fastest feet is used.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -74,6 +75,7 @@ class _Strides(NamedTuple):
         return displacements
 
 
+@lru_cache(maxsize=64)
 def crawl(robot: Robot) -> Gait | None:
     """The fastest crawl of a robot with four legs; None if it is not stable."""
     regions = nominal_stance(robot)

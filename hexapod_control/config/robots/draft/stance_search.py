@@ -13,7 +13,7 @@ from hexapod_control.config.robots.draft.leg_draft import DraftJoint, LegGeometr
 from hexapod_control.config.robots.draft.robot_draft import DraftBody, DraftServo, DraftStance, RobotDraft, SourcedValue
 from hexapod_control.config.robots.foothold_choice import ScoredStance, best_stance, neutral_turns
 from hexapod_control.config.robots.robot_keys import MIN_COXA_M
-from hexapod_control.core.gait.gait_table import AUTO
+from hexapod_control.core.gait.gait_table import AUTO, derived_gaits
 from hexapod_control.core.gait.swing_trajectory import travel_and_lift
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_batch import joints_at_contacts
@@ -22,10 +22,12 @@ from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Body, Joint, Leg, Robot, Segment, WalkDefaults
 from hexapod_control.core.statics.leg_compliance import MIN_SWAY_PERIODS, sway_period
+from hexapod_control.core.statics.moving_mass import neutral_center
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.workspace.capabilities import stride_shares
-from hexapod_control.core.workspace.robot_gaits import known_gaits
+from hexapod_control.core.workspace.robot_gaits import least_support
 from hexapod_control.core.workspace.stance_regions import nominal_stance
+from hexapod_control.core.workspace.stride_stability import stable_share
 from hexapod_control.core.workspace.strides.leg_centers import CLEARANCE, distance_from_body, sag
 from hexapod_control.core.workspace.swing_limits import PROGRESS, SPEED_SHARE, shortest_swing
 
@@ -162,7 +164,10 @@ def _steady_gaits(robot: Robot) -> list[str]:
 
 def _has_usual_gait(robot: Robot) -> bool:
     """True if the gait that is usual for this number of legs is one of them."""
-    return next(iter(known_gaits(robot))) in _steady_gaits(robot)
+    usual = next(iter(derived_gaits(robot).values()))  # never the crawl, which takes long to compute
+    if not least_support(robot, usual).stable:
+        return False
+    return stable_share(usual, nominal_stance(robot), neutral_center(robot)) == 1.0
 
 
 def _stances(
