@@ -60,11 +60,14 @@ def _candidates(robot: Robot, rows: Collection[int]) -> Iterator[Robot]:
             yield replace(robot, legs=tuple(legs))
 
 
-def neutral_turns(joint: Joint, radial: float) -> tuple[float, float, float]:
-    """Coxa angles [rad] to try, not far from mid-range: zero, mid-range, and `radial`, away from the middle of hips."""
+def neutral_turns(joint: Joint, radial: float, aside: float = math.inf) -> tuple[float, float, float]:
+    """Coxa angles [rad] to try: zero, mid-range, and `radial`, away from the middle of the hips.
+
+    They are at most `aside` [rad] from mid-range.
+    """
     middle = (joint.lower + joint.upper) / 2.0
-    least = max(joint.lower, middle - MAX_COXA_RAD)
-    most = min(joint.upper, middle + MAX_COXA_RAD)
+    least = max(joint.lower, middle - aside)
+    most = min(joint.upper, middle + aside)
     zero, outward = (min(max(angle, least), most) for angle in (0.0, radial))
     return zero, middle, outward
 

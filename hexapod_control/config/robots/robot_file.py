@@ -138,7 +138,9 @@ def confirmed(file: RobotFile) -> tuple[FileError, ...]:
 
 
 def _unlikely(file: RobotFile) -> tuple[FileError, ...]:
-    return located_errors(file.document, findings(CheckedRobot(file.robot, file.models)))
+    legs = file.document.children["legs"].children
+    chosen = frozenset(name for name, leg in legs.items() if robot_keys.FOOTHOLD.key not in leg.children)
+    return located_errors(file.document, findings(CheckedRobot(file.robot, file.models, chosen)))
 
 
 def plausibility_warning(file: RobotFile) -> str:

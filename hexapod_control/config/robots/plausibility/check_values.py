@@ -175,7 +175,7 @@ def directions(case: CheckedRobot) -> Iterator[Finding]:
     for leg in case.robot.legs:
         middle = (leg.coxa_joint.lower + leg.coxa_joint.upper) / 2.0
         angle = neutral_coxa(leg)
-        if abs(angle - middle) <= MAX_COXA_RAD + ROUNDING_RAD:
+        if abs(angle - middle) <= MAX_COXA_RAD + ROUNDING_RAD or leg.name in case.chosen:
             continue
         yaw = math.degrees(leg.hip_yaw)
         needed = math.degrees(leg.hip_yaw + angle)

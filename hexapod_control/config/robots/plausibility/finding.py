@@ -26,6 +26,7 @@ class CheckedRobot:
 
     robot: Robot
     models: tuple[str, ...]
+    chosen: frozenset[str] = frozenset()  # names of the legs whose foothold is chosen, as the file has none
 
 
 def listed(values: Sequence[float]) -> str:
