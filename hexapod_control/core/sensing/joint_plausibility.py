@@ -56,7 +56,7 @@ class JointPlausibility:
         self._since = 0.0
 
     def check(self, joints: Array, stamp: float, arrival: float) -> JointVerdict:
-        """Returns the verdict on angles (n, 3) [rad]; `stamp` [s] is of the publisher's clock, `arrival` [s] steady."""
+        """Returns the verdict on angles (n, 3) [rad]; `stamp` [s] by the publisher's clock, `arrival` by the node's."""
         angles: list[float] = joints.ravel().tolist()
         reason = self._outside(angles)
         if reason:

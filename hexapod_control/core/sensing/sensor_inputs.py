@@ -1,4 +1,4 @@
-"""Sensor inputs of the planner, foot contacts and body tilt, and their validity.
+"""Sensor inputs of the planner, their age and validity: foot contacts, IMU and measured joints.
 
 A source is invalid while it is silent, sends NaN, or repeats exactly the same sample while the robot moves. The core
 has no clock: the age of a sample is the sum of the time steps of the planner since then.

@@ -17,7 +17,7 @@ A contact after EARLIEST_TOUCH_DOWN, once the foot no longer rises, is the groun
 An earlier contact, after the foot has left the ground, is an edge: the foot rises along it without travelling until the
 contact ends, by at most CLIMB_HEIGHT. Afterwards it travels faster, so that it reaches its aim at touch-down.
 
-A foot without contactwhere the ground was expected is planted for the gait clock, but continues to sink at a bounded
+A foot without contact where the ground was expected is planted for the gait clock, but continues to sink at a bounded
 speed until it touches, is due to lift off, or is at the limit of its reach or of the permitted depth. A foot in the air
 that rises to the limit of its reach is slowed down before.
 """

@@ -3,7 +3,7 @@
 A request is accepted by what the planner knows. Whether the robot follows also depends on inverse_kinematics and the
 driver: `RequestWatch` reports why an accepted request changes nothing.
 
-The machine pauses by itself because of a fault that can end without a person. The robot comes to rest at the begin of a
+The machine pauses by itself because of a fault that can end without a person. The robot comes to rest at the start of a
 pause. Once all causes have ended, velocities are followed again, and standing up or sitting down continues; only a stop
 of an operator has to be answered with a zero command or a new request.
 """

@@ -389,9 +389,9 @@ class SimulatedTorque:
 
     def arm(self) -> Refusal | None:
         """Switches the torque on at the present joint angles."""
-        if self._estop.latched:
-            return ESTOP_LATCHED
         with self._lock:
+            if self._estop.latched:
+                return ESTOP_LATCHED
             if not self._armed:
                 servos = self._servos()
                 self._follower.start(servos.joints)

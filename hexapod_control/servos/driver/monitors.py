@@ -279,7 +279,7 @@ class LineHealth:
         self.noise = 0.0  # share of the replies that are corrupt; 0 if there are few
         self._windows: deque[tuple[int, int]] = deque(maxlen=NOISE_WINDOWS)  # corrupt and good replies
         self._wrong_goals = 0  # since the start
-        self._before = BusCounters()  # at the begin of the window
+        self._before = BusCounters()  # at the start of the window
         self._excluded = 0.0  # the same
         self._begin = math.nan  # [s] of the window
         self._good_windows = 0

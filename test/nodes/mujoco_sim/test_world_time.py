@@ -206,6 +206,26 @@ def test_the_torque_goes_on_where_the_robot_is_unless_it_is_on_or_an_emergency_s
     assert torque.arm() is None and torque.armed
 
 
+class Contended(nullcontext):
+    """A lock for which a caller has to wait while `meanwhile` happens."""
+
+    meanwhile = None
+
+    def __enter__(self):
+        happens, self.meanwhile = self.meanwhile, None
+        if happens:
+            happens()
+
+
+def test_an_emergency_stop_that_is_pressed_while_the_torque_is_about_to_come_on_keeps_it_off():
+    servos, lock = Servos(), Contended()
+    torque = SimulatedTorque(servos, lambda: servos, lock)
+    torque.disarm()
+    lock.meanwhile = torque.press_estop
+    assert torque.arm() == ESTOP_LATCHED and not torque.armed
+    assert ("engage",) not in servos.asked
+
+
 # --- services -------------------------------------------------------------------------------------------------
 
 
