@@ -133,9 +133,9 @@ def reason(facts: RobotFacts) -> str:
         return "why_estop"
     if facts.torque is False:
         return "why_torque_off"
-    if facts.state not in DRIVABLE:
-        return f"why_{facts.state if facts.state in STATES else 'unknown'}"
-    return "why_low" if _low(facts) else ""
+    if _low(facts):
+        return "why_low"
+    return "" if facts.state in DRIVABLE else f"why_{facts.state if facts.state in STATES else 'unknown'}"
 
 
 def _stale(facts: RobotFacts) -> Condition | None:
@@ -219,10 +219,10 @@ def _known(facts: RobotFacts) -> Condition:
     why = reason(facts)
     if facts.state not in STATES:
         return Condition("unknown", tone, step, why)
-    if facts.found and facts.state == RobotState.RISING.value:
-        return Condition("found", Tone.WARN, Step.STAND, why)
     if _low(facts):
         return Condition("low", Tone.WARN, Step.STAND, why, {"height": round(1000 * (facts.height or 0.0))})
+    if facts.found and facts.state == RobotState.RISING.value:
+        return Condition("found", Tone.WARN, Step.STAND, why)
     if facts.motion:
         return Condition("motion", tone, step, why, {"motion": facts.motion})
     if facts.state == RobotState.WALKING.value and _turns_on_the_spot(facts.commanded):
@@ -240,5 +240,5 @@ def _turns_on_the_spot(commanded: tuple[float, float, float]) -> bool:
 
 def _low(facts: RobotFacts) -> bool:
     """True if the robot was found on its feet too low to be called standing."""
-    known = facts.found and facts.height is not None and facts.state in ON_FEET
+    known = facts.found and facts.height is not None and facts.state in UPRIGHT
     return known and (facts.height or 0.0) < MIN_STANDING_SHARE * facts.full_height

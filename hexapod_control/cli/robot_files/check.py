@@ -11,10 +11,12 @@ from typing import TextIO
 from hexapod_control.cli.bounded_options import InputError, add_number, output_file
 from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots import saved_capabilities
+from hexapod_control.config.robots.plausibility.check_values import located_errors
 from hexapod_control.config.robots.robot_file import confirmed, implausible, load
 from hexapod_control.core.quantity import Quantity
 from hexapod_control.evaluation.robot_check.subject import USUAL_BATTERY_WH, Remark, Seriousness, Subject
 from hexapod_control.servos.settings.unused_settings import unused_settings
+from hexapod_control.servos.settings.wiring_rules import DOUBTS, wiring_findings
 
 PAYLOAD = Quantity("kg", 0.0, 100.0, "load on the body", 0.0)
 BATTERY = Quantity("Wh", 0.1, 10000.0, "capacity of the battery; 24 Wh are three cells of 2200 mAh", USUAL_BATTERY_WH)
@@ -42,18 +44,25 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--report: needs the checks that --values leaves out; give one of the two")
     file = load(args.robot)
     unused = list(unused_settings(file))  # raises for unusable sections
+    wiring = tuple(wiring_findings(file))
+    doubts = tuple(wiring_findings(file, DOUBTS))
     found = [
         Remark(Seriousness.WRONG, "value", str(error), "", {"line": error.line, "key": error.key})
-        for error in implausible(file)
+        for error in implausible(file, wiring)
     ]
     count = f"{len(found)} implausible value{'s' * (len(found) > 1)}"
     values = count if found else "all values are plausible"
     found += [Remark(Seriousness.NOTE, "value", text) for text in unused]
     found += [
+        Remark(Seriousness.NOTE, "value", str(error), "", {"line": error.line, "key": error.key})
+        for error in located_errors(file.document, doubts)
+        if error.key not in file.confirmed
+    ]
+    found += [
         Remark(
             Seriousness.NOTE, "confirmed", f"{error}; confirmed: {file.confirmed[error.key]}", "", {"key": error.key}
         )
-        for error in confirmed(file)
+        for error in confirmed(file, (*wiring, *doubts))
     ]
     print(f"{file.path}: {values}", *([] if args.json else found), sep="\n", file=_stream(args), flush=True)
     if not args.values:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from hexapod_control.config import document, schema
@@ -14,7 +15,7 @@ from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.foothold_choice import with_footholds
 from hexapod_control.config.robots.gait_section import check_gaits, read_gaits
 from hexapod_control.config.robots.plausibility.check_values import findings, located_errors, one_line
-from hexapod_control.config.robots.plausibility.finding import CheckedRobot
+from hexapod_control.config.robots.plausibility.finding import CheckedRobot, Finding
 from hexapod_control.config.robots.robot_keys import MAX_ANGLE_DEG, ODOMETRY_SCALE, SERVO_MODEL, SERVO_VOLTAGE
 from hexapod_control.config.robots.servo_table import CatalogServo, nearest_models, permitted, version_for, versions
 from hexapod_control.config.schema import CheckedValues, refuse_unknown
@@ -127,25 +128,29 @@ def _with_value(section: DocumentEntry, names: Sequence[str], value: object) -> 
     return _with_child(section, name, child)
 
 
-def implausible(file: RobotFile) -> tuple[FileError, ...]:
-    """Values within bounds but unlikely for a real robot, as errors of the file, the most reliable first."""
-    return tuple(error for error in _unlikely(file) if error.key not in file.confirmed)
+def implausible(file: RobotFile, others: Iterable[Finding] = ()) -> tuple[FileError, ...]:
+    """Values within bounds but unlikely for a real robot, as errors of the file, the most reliable first.
+
+    `others` are findings about the sections that this module does not read.
+    """
+    return tuple(error for error in _unlikely(file, others) if error.key not in file.confirmed)
 
 
-def confirmed(file: RobotFile) -> tuple[FileError, ...]:
+def confirmed(file: RobotFile, others: Iterable[Finding] = ()) -> tuple[FileError, ...]:
     """Such values that the section `confirmed` of the file says are right."""
-    return tuple(error for error in _unlikely(file) if error.key in file.confirmed)
+    return tuple(error for error in _unlikely(file, others) if error.key in file.confirmed)
 
 
-def _unlikely(file: RobotFile) -> tuple[FileError, ...]:
+def _unlikely(file: RobotFile, others: Iterable[Finding]) -> tuple[FileError, ...]:
     legs = file.document.children["legs"].children
     chosen = frozenset(name for name, leg in legs.items() if robot_keys.FOOTHOLD.key not in leg.children)
-    return located_errors(file.document, findings(CheckedRobot(file.robot, file.models, chosen)))
+    own = findings(CheckedRobot(file.robot, file.models, chosen))
+    return located_errors(file.document, chain(own, others))
 
 
-def plausibility_warning(file: RobotFile) -> str:
+def plausibility_warning(file: RobotFile, others: Iterable[Finding] = ()) -> str:
     """The warning about implausible values when a robot is started; empty if there are none."""
-    return one_line(implausible(file))
+    return one_line(implausible(file, others))
 
 
 def _refuse_unknown(root: DocumentEntry) -> None:

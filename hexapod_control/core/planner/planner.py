@@ -67,7 +67,8 @@ class PlannerView:
         self.held_reason = None if held is None else held.mishap.refusal
         # True while a robot on its feet is in the pose in which it was taken over
         self.pose_taken_over = isinstance(state, OnFeet | Transition) and state.origin is not PoseOrigin.REQUESTED
-        self.rising = state.robot_state is RobotState.RISING  # commands are ignored meanwhile
+        waits = isinstance(state, OnFeet) and state.then is None  # low, until a command lets it rise
+        self.rising = state.robot_state is RobotState.RISING and not waits  # commands are ignored meanwhile
         # True while a leg is folded or unfolded, and while the robot comes to rest for it
         self.changing_legs = isinstance(state, LegChange | LyingLegChange)
 

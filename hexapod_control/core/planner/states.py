@@ -291,14 +291,9 @@ def recover_margin(walk: WalkController, plan: TickPlan, dt: float, required_mar
     walk.recover_margin(dt, plan.margin, inward)
 
 
-COMMANDS = (
-    VelocityRequest
-    | BodyPoseRequest
-    | PoseTrackingRequest
-    | NeutralStanceRequest
-    | GuidedFootRequest
-    | GuidedFootOverGroundRequest
-)  # which wait for a robot that rises or is about to sit down
+RAISING = VelocityRequest | NeutralStanceRequest  # a robot that was taken over low rises for them
+# Requests that wait for a robot that rises or is about to sit down
+COMMANDS = RAISING | BodyPoseRequest | PoseTrackingRequest | GuidedFootRequest | GuidedFootOverGroundRequest
 LOW_SHARE = 0.1  # of the walk height, by which the body of a low robot is below it: more than loaded legs give way
 
 
@@ -425,7 +420,8 @@ class OnFeet(Copyable):
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
         """Executes walking, poses and guided feet; refuses them while the robot rises or is about to sit down."""
         walk = self.walk
-        if self.then is not None and isinstance(request, COMMANDS):
+        low = self._found_low(context) and not isinstance(request, RAISING)
+        if (low or self.then is not None) and isinstance(request, COMMANDS):
             return StateReply(self, refusal(request, self.robot_state))
         match request:
             case StandRequest():
@@ -477,15 +473,18 @@ class OnFeet(Copyable):
         """Moves the body to its neutral pose: before the robot walks, if it was taken over low or cannot step."""
         if self.origin is not PoseOrigin.REQUESTED:
             now = self.walk
-            pose = self.walk.body.pose
             now.settle(NEUTRAL)
-            low = pose.now.z < -LOW_SHARE * context.robot.walk.height
-            rises = low or not pose.can_start_walking(now.motion.feet) or (before_steps and not now.in_neutral_stance)
-            if rises and self.origin is PoseOrigin.TAKEN_OVER:
+            able = now.body.pose.can_start_walking(now.motion.feet) and (now.in_neutral_stance or not before_steps)
+            if self._found_low(context) or (not able and self.origin is PoseOrigin.TAKEN_OVER):
                 self.then = StandRequest()
                 self.robot_state = RobotState.RISING
             else:
                 self.origin = PoseOrigin.REQUESTED
+
+    def _found_low(self, context: PlannerContext) -> bool:
+        """Returns True if the robot was taken over low and has not risen yet."""
+        lowest = -LOW_SHARE * context.robot.walk.height
+        return self.origin is PoseOrigin.TAKEN_OVER and self.walk.body.pose.now.z < lowest
 
     def _go_to_pose(self, pose: BodyPose, duration: float, joints: Sequence[LegJoints]) -> Refusal | None:
         if self.walk.would_tip(pose, joints):
@@ -509,6 +508,8 @@ class OnFeet(Copyable):
             return self._after_rising_tick(plan, dt, context)
         if now.motion.guiding:
             self.robot_state = RobotState.MOVING
+        elif self._found_low(context):
+            self.robot_state = RobotState.RISING
         else:
             self.robot_state = RobotState.STANDING if now.at_rest else RobotState.WALKING
         if self.then is not None:

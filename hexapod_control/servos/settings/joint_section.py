@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.schema import NumberRow, SchemaLine, refuse_unknown
@@ -200,7 +201,24 @@ def _check_range(entry: DocumentEntry, joint: JointCalibration, scale: RawScale)
         if not joint.low - 0.5 <= raw <= joint.high + 0.5:
             problem = f"cannot reach the joint's {side} limit {math.degrees(angle):.1f} deg: it is at raw {raw:.0f}"
             bound = f"must be within low {joint.low} and high {joint.high}"
-            raise entry.error(problem, bound, f"narrow joints.{side}_deg of this leg, or calibrate")
+            raise entry.error(problem, bound, _remedy(joint, scale, side))
+
+
+def _remedy(joint: JointCalibration, scale: RawScale, side: str) -> str:
+    """The likely cause of a limit out of reach: one value that would fit if it were right, else the limits."""
+    middle = (joint.lower + joint.upper) / 2.0
+    own = joint.angle((joint.low + joint.high) / 2.0) - joint.trim
+    aside = middle - (own - joint.q_center)  # q_center with which the range of the joint is the middle of the servo's
+    causes = {
+        "trim_deg": ("0", replace(joint, trim=0.0)),
+        "direction": (f"{-joint.direction}", replace(joint, direction=-joint.direction)),
+        "center": (f"{scale.center}", replace(joint, center=float(scale.center))),
+        "q_center_deg": (f"{math.degrees(aside):.3g}", replace(joint, q_center=aside, trim=0.0)),
+    }
+    for key, (value, other) in causes.items():
+        if all(joint.low - 0.5 <= other.raw(angle) <= joint.high + 0.5 for angle in (joint.lower, joint.upper)):
+            return f"check {key}, with {value} it can; else calibrate, or narrow joints.{side}_deg of this leg"
+    return f"narrow joints.{side}_deg of this leg, or calibrate"
 
 
 def standard_calibrations(robot: Robot, scale: RawScale, ids: range) -> tuple[JointCalibration, ...]:

@@ -70,7 +70,7 @@ def found(machine, joints):
     """A planner that has found its robot with these joints, and has set its feet down."""
     planner = fresh(machine).copy()
     planner.set_measured_joints(np.array(joints))
-    while planner.state is RobotState.RISING:
+    while planner.state is RobotState.RISING and not planner.view.on_feet:
         planner.step(DT)
     return planner
 
@@ -112,3 +112,24 @@ def test_a_robot_in_its_lying_posture_lies_even_if_its_belly_stays_above_the_gro
     for machine in (little_folded, robot("article"), robot("heavy")):
         for joints in (lying_joints(machine), sitting_pose(machine)):
             assert found(machine, joints).state is RobotState.SITTING
+
+
+@pytest.mark.parametrize("share", [0.5, 0.8])
+def test_a_robot_that_was_taken_over_low_is_rising_and_takes_no_pose_until_it_is_up(share):
+    machine = robot("phantomx")
+    height = share * machine.walk.height
+    feet = fresh(machine).capabilities.stances.at(height).footholds
+    planner = found(machine, joints_in_pose(machine, feet, BodyPose(z=height - machine.walk.height)))
+    for _ in range(5):
+        planner.track_pose(NEUTRAL)
+        planner.step(DT)
+    assert "ignored while rising" in str(planner.request_pose(NEUTRAL))
+    assert planner.state is RobotState.RISING
+    assert planner.view.body_pose.z == pytest.approx(height - machine.walk.height)
+    planner.stand()
+    planner.step(1.0)
+    planner.halt()
+    advance(planner, lambda _: planner.view.at_rest)
+    assert planner.state is RobotState.RISING
+    advance(planner, lambda plan: plan.twist.vx > 0.0, Twist(0.05, 0.0, 0.0))
+    assert planner.view.body_pose.z == pytest.approx(0.0, abs=0.01)

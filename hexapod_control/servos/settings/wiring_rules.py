@@ -1,0 +1,327 @@
+"""Plausibility of the sections `servos` and `io`: values within bounds that do not fit the servos, the boards or each other."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from hexapod_control.config.robots.plausibility.finding import Finding
+from hexapod_control.config.robots.robot_file import RobotFile
+from hexapod_control.config.robots.servo_table import usual_voltage, versions
+from hexapod_control.core.names import JOINTS
+from hexapod_control.core.robot import Leg
+from hexapod_control.servos.i2c.pwm_chip import CHANNELS
+from hexapod_control.servos.protocol_registry import PROTOCOLS, ServoProtocol
+from hexapod_control.servos.settings.io_section import GPIO_DEVICE, I2C_SERVOS, IoSettings, io_settings
+from hexapod_control.servos.settings.joint_calibration import SERVOS_PER_LEG, JointCalibration
+from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
+
+PWM = "pwm"  # protocol of hobby servos in the servo table
+SCALES = {True: (0.5, 2.0), False: (0.7, 1.4)}  # units per radian over the protocol's, of a board and of a bus
+MAX_TRIM_DEG = 12.0  # a horn fits within half a tooth, 7 deg, of where it should be
+ODD_CENTER_RAD = math.radians(30.0)  # more than two teeth from the other servos
+LOWEST_BATTERY = 0.6  # of the servos' supply
+HIGHEST_BATTERY = 5.0  # of the supply of servos behind a regulator
+ONE_CELL_V = (2.5, 4.3)
+FULL_SCALE_V = {"ads1115": 4.096, "ina219": 32.0, "ina226": 40.96}  # at the input; of an ADS7830 its reference
+TOO_WIDE = 10.0  # full scale over the battery's voltage
+LARGEST_SHUNT = 0.5  # [ohm] 5 A cost more than 2 V
+ADDRESSES = {
+    **dict.fromkeys(("mpu6050", "mpu9250", "icm20948"), (0x68, 0x69)),
+    "bno055": (0x28, 0x29),
+    **dict.fromkeys(("ina219", "ina226"), (0x40, 0x4F)),
+    **dict.fromkeys(("ads1115", "ads7830"), (0x48, 0x4B)),
+    "mcp23017": (0x20, 0x27),
+}  # first and last address of a chip
+RATES = (9600, 19200, 38400, 57600, 76800, 115200, 128000, 200000, 250000, 400000, 500000, *range(10**6, 5 * 10**6, 10**6))
+I2C_CLOCKS = (100_000, 400_000, 1_000_000)
+USUAL = {"rate": (15.0, 200.0), "lost_after": (0.1, 3.0), "max_temperature": (45.0, 90.0), "silence_time": (0.5, 600.0)}
+LAST_HEADER_PIN = 27  # of a Raspberry Pi
+I2C_PINS = (2, 3)  # of /dev/i2c-1 there
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """Input of the rules: a robot with its servos and sensors."""
+
+    legs: tuple[Leg, ...]
+    model: str  # of the servos
+    supply: float  # [V] of the servos; 0: unknown
+    servos: ServoSettings
+    kind: ServoProtocol
+    io: IoSettings
+
+    def joints(self) -> Iterator[tuple[str, JointCalibration]]:
+        """Every servo with its key in the file."""
+        names = [f"{leg.name}.{joint}" for leg in self.legs for joint in JOINTS]
+        for name, joint in zip(names, self.servos.joints, strict=True):
+            yield f"servos.joints.{name}", joint
+
+    def same_joints(self) -> Iterator[tuple[tuple[str, JointCalibration], ...]]:
+        """The servos of all coxae, of all femurs, of all tibiae."""
+        each = tuple(self.joints())
+        yield from (each[column::SERVOS_PER_LEG] for column in range(SERVOS_PER_LEG))
+
+
+def protocol(case: Wiring) -> Iterator[Finding]:
+    """Servo model that the protocol does not control."""
+    for row in versions(case.model):
+        fits = case.kind.board_size > 0 if row.protocol == PWM else row.protocol == case.kind.name
+        if not fits:
+            boards = ", ".join(name for name, kind in PROTOCOLS.items() if kind.board_size)
+            needed = f"a hobby servo needs {boards}" if row.protocol == PWM else f"its protocol is {row.protocol}"
+            what = f"leg.servo.model is {case.model}: {needed}"
+            yield Finding("servos.protocol", f"is {case.kind.name}", what, "correct one of the two")
+
+
+def line(case: Wiring) -> Iterator[Finding]:
+    """Port of another kind, or a rate that the line does not have."""
+    wired = "i2c" in case.servos.port
+    if wired != (case.kind.name == I2C_SERVOS) and case.servos.port.startswith("/dev/"):
+        what = f"{case.kind.name} is {'on a serial port' if wired else 'on an I2C bus'}"
+        yield Finding("servos.port", f"is {case.servos.port}", what, "e.g. /dev/i2c-1, /dev/serial/by-id/...")
+    only = case.kind.registers is not None and len(case.kind.searched) == 1
+    rates = I2C_CLOCKS if case.kind.name == I2C_SERVOS else case.kind.searched if only else RATES
+    if case.servos.baud not in {*rates, case.kind.baud}:
+        what = f"the rates of {case.kind.name} are {', '.join(map(str, rates))}"
+        yield Finding("servos.baud", f"is {case.servos.baud}", what, f"usual is {case.kind.baud}")
+    for key, value, wanted in (("io.bus", case.io.bus, "i2c"), *_device(case.io)):
+        if wanted not in value:
+            yield Finding(key, f"is {value}", f"such a path has {wanted} in its name", f"ls /dev/{wanted}*")
+
+
+def _device(io: IoSettings) -> Iterator[tuple[str, str, str]]:
+    if io.feet and io.feet.chip == "gpio":
+        yield "io.feet.device", io.feet.device, "gpio"
+
+
+def times(case: Wiring) -> Iterator[Finding]:
+    """Rates, times and temperatures beyond those in use."""
+    for key, (lower, upper) in USUAL.items():
+        value = getattr(case.servos, key)
+        if not lower <= value <= upper:
+            yield Finding(f"servos.{key}", f"is {value:g}", f"usual are {lower:g} to {upper:g}", "is a digit wrong?")
+
+
+def boards(case: Wiring) -> Iterator[Finding]:
+    """Ids beyond the boards whose addresses are given."""
+    given = dict(case.servos.options)
+    for option in ("addresses", "oscillator"):
+        values = given.get(option, ())
+        if not isinstance(values, tuple) or not values or (option == "oscillator" and len(values) == 1):
+            continue
+        for key, joint in case.joints():
+            if joint.id >= CHANNELS * len(values):
+                what = f"servos.options.{option} has {len(values)} boards, with ids up to {CHANNELS * len(values) - 1}"
+                yield Finding(f"{key}.id", f"is {joint.id}", what, f"add its board there, or correct the id")
+
+
+def scales(case: Wiring) -> Iterator[Finding]:
+    """Units per degree, or those of another servo."""
+    lower, upper = (share * case.kind.scale.per_rad for share in SCALES[case.kind.board_size > 0])
+    for key, joint in case.joints():
+        for name in ("units_per_rad", "units_per_rad_neg"):
+            value = getattr(joint, name)
+            if lower <= value <= upper:
+                continue
+            degrees = math.degrees(value)
+            hint = f"looks like units per degree: {degrees:.4g} per rad" if lower <= degrees <= upper else "per radian"
+            what = f"servos of {case.kind.name} have {lower:.3g} to {upper:.3g}"
+            yield Finding(f"{key}.{name}", f"is {value:g}", what, hint)
+
+
+def trims(case: Wiring) -> Iterator[Finding]:
+    """Trim of more than a tooth of the horn."""
+    for key, joint in case.joints():
+        trim = math.degrees(joint.trim)
+        if abs(trim) > MAX_TRIM_DEG:
+            what = f"a trim is up to {MAX_TRIM_DEG:g} deg, less than a tooth of the horn"
+            yield Finding(f"{key}.trim_deg", f"is {trim:g}", what, "move the horn by a tooth, or calibrate")
+
+
+def centers(case: Wiring) -> Iterator[Finding]:
+    """Center of one servo far from those of the same joint of the other legs."""
+    for same in case.same_joints():
+        usual_angle = statistics.median(joint.q_center for _, joint in same)
+        offsets = [(joint.center - case.kind.scale.center) / joint.units_per_rad for _, joint in same]
+        usual_offset = statistics.median(map(abs, offsets))
+        for (key, joint), offset in zip(same, offsets, strict=True):
+            if not joint.lower <= joint.q_center <= joint.upper:
+                bound = f"joints turns {math.degrees(joint.lower):g} to {math.degrees(joint.upper):g} deg"
+                yield Finding(f"{key}.q_center_deg", f"is {math.degrees(joint.q_center):g}", bound, "is a sign wrong?")
+            elif abs(joint.q_center - usual_angle) > ODD_CENTER_RAD:
+                what = f"the other legs have {math.degrees(usual_angle):g}"
+                yield Finding(f"{key}.q_center_deg", f"is {math.degrees(joint.q_center):g}", what, "or calibrate")
+            if abs(abs(offset) - usual_offset) > ODD_CENTER_RAD:
+                what = f"the other legs have about {math.degrees(usual_offset):.0f} deg from the servo's middle"
+                what = f"that is {math.degrees(abs(offset)):.0f} deg from the servo's middle, {what}"
+                yield Finding(f"{key}.center", f"is {joint.center:g}", what, "correct it, or calibrate")
+
+
+def battery(case: Wiring) -> Iterator[Finding]:
+    """Thresholds per cell, of another battery, or with a wrong digit."""
+    warn, critical = case.servos.battery.warn, case.servos.battery.critical
+    if not (case.supply and math.isfinite(warn)):
+        return
+    rows = versions(case.model)
+    behind_regulator = case.kind.board_size > 0 or case.io.battery is not None or not rows
+    highest = HIGHEST_BATTERY * case.supply if behind_regulator else max(row.voltage[1] for row in rows)
+    lowest = LOWEST_BATTERY * case.supply
+    for key, value in (("warn", warn), ("critical", critical)):
+        if lowest <= value <= highest:
+            continue
+        what = f"the servos have {case.supply:g} V: {lowest:.2g} to {highest:.3g} V"
+        cell = ONE_CELL_V[0] <= value <= ONE_CELL_V[1] and case.supply > ONE_CELL_V[1]
+        yield Finding(f"servos.battery.{key}", f"is {value:g}", what, _cells(case, value) if cell else "of the battery")
+
+
+def _cells(case: Wiring, value: float) -> str:
+    cells = max(2, round(case.supply / 3.7))
+    return f"looks like one cell: {cells * value:.3g} V for {cells} cells"
+
+
+def supply_sensor(case: Wiring) -> Iterator[Finding]:
+    """Divider upside down, or with a wrong digit; shunt and reference that no sensor has."""
+    needed = case.servos.battery.warn if math.isfinite(case.servos.battery.warn) else case.supply
+    option = dict(case.servos.options).get("divider")
+    if isinstance(option, float | int):
+        yield from _divider("servos.options.divider", float(option), 5.0, needed)
+    sensor = case.io.battery
+    if sensor is None:
+        return
+    yield from _divider("io.battery.divider", sensor.divider, FULL_SCALE_V.get(sensor.chip, sensor.reference), needed)
+    if sensor.shunt > LARGEST_SHUNT:
+        what = f"a shunt has up to {LARGEST_SHUNT:g} ohm"
+        yield Finding("io.battery.shunt", f"is {sensor.shunt:g}", what, "R100 on it is 0.1 ohm")
+    if sensor.reference < ONE_CELL_V[0]:
+        yield Finding("io.battery.reference", f"is {sensor.reference:g}", "it is 3.3 or 5 V", "the supply of the chip")
+
+
+def _divider(key: str, divider: float, full_scale: float, needed: float) -> Iterator[Finding]:
+    most = divider * full_scale
+    if divider < 1.0:
+        hint = f"upside down? {1.0 / divider:.3g}"
+        yield Finding(key, f"is {divider:g}", "the input has less than the battery: 1 or more", hint)
+    elif needed and not needed <= most <= TOO_WIDE * max(needed, full_scale):
+        what = f"with it the sensor measures up to {most:.3g} V, the battery has {needed:g} V or more"
+        yield Finding(key, f"is {divider:g}", what, "battery = divider * input")
+
+
+def addresses(case: Wiring) -> Iterator[Finding]:
+    """Address that a chip cannot have, such as a decimal one."""
+    chips = {part: getattr(case.io, part).chip for part, _, _ in case.io.devices()}
+    for part, address, title in case.io.devices():
+        lower, upper = ADDRESSES[chips[part]]
+        if not lower <= address <= upper:
+            meant = int(str(address), 16)
+            hint = f"looks like hexadecimal: 0x{meant:02X}" if lower <= meant <= upper else "hexapod i2c scan shows it"
+            what = f"an {title} has 0x{lower:02X} to 0x{upper:02X}"
+            yield Finding(f"io.{part}.address", f"is {address} (0x{address:02X})", what, hint)
+
+
+def mounting(case: Wiring) -> Iterator[Finding]:
+    """Mounting of the IMU in radians."""
+    if case.io.imu is None:
+        return
+    angles = [math.degrees(angle) for angle in case.io.imu.mounting]
+    quarter = math.pi / 2.0
+    turns = [angle / quarter for angle in angles]
+    if any(angles) and all(abs(turn) <= 2.1 and abs(turn - round(turn)) < 0.02 for turn in turns):
+        hint = ", ".join(f"{90 * round(turn)}" for turn in turns)
+        given = ", ".join(f"{angle:g}" for angle in angles)
+        yield Finding("io.imu.mounting_deg", f"is [{given}]", "in degrees", f"looks like radians: [{hint}]")
+
+
+def pins(case: Wiring) -> Iterator[Finding]:
+    """Pins of the foot switches that the computer does not have, or that are those of the I2C bus."""
+    feet = case.io.feet
+    if feet is None or feet.chip != "gpio" or feet.device != GPIO_DEVICE:
+        return
+    shared = any(case.io.devices()) or case.kind.name == I2C_SERVOS
+    for leg, pin in zip(case.legs, feet.pins, strict=True):
+        if pin > LAST_HEADER_PIN or (shared and pin in I2C_PINS):
+            what = f"are those of the I2C bus" if pin in I2C_PINS else f"the header has GPIO 0 to {LAST_HEADER_PIN}"
+            what = f"GPIO {I2C_PINS[0]} and {I2C_PINS[1]} {what}" if pin in I2C_PINS else what
+            yield Finding(f"io.feet.pins.{leg.name}", f"is {pin}", what, "the GPIO number, not that of the header's pin")
+
+
+def odd_direction(case: Wiring) -> Iterator[Finding]:
+    """One direction against those of the same joint of the other legs, equal on both sides or mirrored."""
+    for same in case.same_joints():
+        own = [joint.direction for _, joint in same]
+        sides = [1 if leg.hip[1] + leg.foothold[1] > 0.0 else -1 for leg in case.legs]
+        odd = [
+            [row for row, (a, b) in enumerate(zip(own, pattern, strict=True)) if a != sign * b]
+            for pattern in ([1] * len(own), sides)
+            for sign in (1, -1)
+        ]
+        fewest = min(odd, key=len)
+        if len(fewest) == 1:
+            key, joint = same[fewest[0]]
+            what = "the same joint of all other legs turns the other way"
+            yield Finding(f"{key}.direction", f"is {joint.direction}", what, "hexapod calibrate shows it")
+
+
+def odd_order(case: Wiring) -> Iterator[Finding]:
+    """Ids exchanged within one leg."""
+    found: dict[int, tuple[int, ...]] = {}
+    ids = case.servos.ids
+    for row in range(len(case.legs)):
+        own = ids[SERVOS_PER_LEG * row : SERVOS_PER_LEG * (row + 1)]
+        if max(own) - min(own) == SERVOS_PER_LEG - 1:
+            found[row] = tuple(i - min(own) for i in own)
+    if not found:
+        return
+    usual, count = Counter(found.values()).most_common(1)[0]
+    odd = [row for row, order in found.items() if order not in (usual, tuple(reversed(usual)))]
+    if len(odd) == 1 and count > 1:
+        name = case.legs[odd[0]].name
+        own = ids[SERVOS_PER_LEG * odd[0] : SERVOS_PER_LEG * (odd[0] + 1)]
+        what = "coxa, femur and tibia are in another order than in the other legs"
+        yield Finding(f"servos.joints.{name}", f"has ids {', '.join(map(str, own))}", what, "are two exchanged?")
+
+
+def odd_id(case: Wiring) -> Iterator[Finding]:
+    """One id apart from all others, which leave a gap."""
+    ids = sorted(case.servos.ids)
+    for outer, others in ((ids[-1], ids[:-1]), (ids[0], ids[1:])):
+        gaps = [a + 1 for a, b in pairwise(others) if b - a == 2]
+        steps = [b - a for a, b in pairwise(others)]
+        if len(gaps) == 1 and steps.count(1) == len(steps) - 1 and abs(outer - gaps[0]) > 2:
+            key = next(key for key, joint in case.joints() if joint.id == outer)
+            what = f"all others are {others[0]} to {others[-1]}, without {gaps[0]}"
+            yield Finding(f"{key}.id", f"is {outer}", what, f"is it {gaps[0]}?")
+
+
+def reversed_boards(case: Wiring) -> Iterator[Finding]:
+    """Addresses of boards in reverse."""
+    values = dict(case.servos.options).get("addresses", ())
+    if isinstance(values, tuple) and len(values) > 1 and all(a > b for a, b in pairwise(values)):
+        given = ", ".join(f"0x{value:02X}" for value in values)
+        what = f"ids 0 to {CHANNELS - 1} are on the first board"
+        yield Finding("servos.options.addresses", f"is [{given}]", what, "are they reversed?")
+
+
+Rule = Callable[[Wiring], Iterator[Finding]]
+RULES: Sequence[Rule] = (
+    *(protocol, line, times, boards, scales, trims, centers, battery, supply_sensor, addresses, mounting, pins),
+)
+DOUBTS: Sequence[Rule] = (odd_direction, odd_order, odd_id, reversed_boards)
+"""Rules whose findings are often right."""
+
+
+def wiring_findings(file: RobotFile, rules: Sequence[Rule] = RULES) -> Iterator[Finding]:
+    """Findings about the sections `servos` and `io`. Raises RobotFileError for unusable ones."""
+    servos = servo_settings(file)
+    io = io_settings(file)
+    model = file.servo_model
+    entry = file.document.children["leg"].children["servo"].children.get("voltage")
+    supply = float(str(entry.value)) if entry is not None else usual_voltage(model) if versions(model) else 0.0
+    case = Wiring(file.robot.legs, model, supply, servos, PROTOCOLS[servos.protocol], io)
+    for rule in rules:
+        if servos.protocol != LOOPBACK or rule in (supply_sensor, addresses, mounting, pins):
+            yield from rule(case)
