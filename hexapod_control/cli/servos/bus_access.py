@@ -34,6 +34,7 @@ from hexapod_control.servos.line_search import shared_text, with_findings
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.joint_section import SERVO_ID
 from hexapod_control.servos.settings.servo_section import BAUD, LOOPBACK, PACE, WIRED, ServoSettings, servo_settings
+from hexapod_control.servos.settings.wiring_rules import wiring_findings
 
 PORTS = ("ttyUSB*", "ttyACM*")  # in /dev
 FACTORY_ID = 1  # of a new servo
@@ -87,7 +88,7 @@ def bus_settings(args: argparse.Namespace, file: RobotFile) -> ServoSettings:
     found = servo_settings(file, args.protocol, args.port)
     if found.protocol == LOOPBACK:
         raise InputError(f"--protocol: must be given, {file.path} has no servo bus; known: {', '.join(WIRED)}")
-    if text := plausibility_warning(file):
+    if text := plausibility_warning(file, wiring_findings(file)):
         print(f"hexapod: {text}", file=sys.stderr)
     return dataclasses.replace(found, baud=args.baud or found.baud)
 

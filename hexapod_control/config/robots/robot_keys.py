@@ -81,7 +81,7 @@ FOOTHOLD = NumberRow(
     2,
 )
 TILT = NumberRow(
-    "tilt_deg", Quantity("deg", -45.0, 45.0, "roll and pitch of the coxa axis; without it vertical", "[0, 0]"), 2
+    "tilt_deg", Quantity("deg", -45.0, 45.0, "roll and pitch of the coxa axis, x along yaw_deg", "[0, 0]"), 2
 )
 GAIT: tuple[NumberRow, ...] = (  # under the name of each gait of the optional section `gaits`
     NumberRow(

@@ -119,6 +119,7 @@ _ROWS = (
     ),
 )
 _REQUIRED = ("id", "direction")
+_SCALES = ("units_per_rad", "units_per_rad_neg")
 _ROOM = 0.98  # of a standard servo's range that the joint may use
 
 
@@ -213,6 +214,7 @@ def _remedy(joint: JointCalibration, scale: RawScale, side: str) -> str:
         "trim_deg": ("0", replace(joint, trim=0.0)),
         "direction": (f"{-joint.direction}", replace(joint, direction=-joint.direction)),
         "center": (f"{scale.center}", replace(joint, center=float(scale.center))),
+        "units_per_rad": (f"{scale.per_rad:.4g}", replace(joint, **dict.fromkeys(_SCALES, scale.per_rad))),
         "q_center_deg": (f"{math.degrees(aside):.3g}", replace(joint, q_center=aside, trim=0.0)),
     }
     for key, (value, other) in causes.items():

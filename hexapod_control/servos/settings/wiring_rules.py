@@ -1,4 +1,4 @@
-"""Plausibility of the sections `servos` and `io`: values within bounds that do not fit the servos, the boards or each other."""
+"""Plausibility of the sections `servos` and `io`: values within bounds that do not fit servos, boards or each other."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from hexapod_control.config.robots.plausibility.finding import Finding
-from hexapod_control.config.robots.robot_file import RobotFile
-from hexapod_control.config.robots.servo_table import usual_voltage, versions
+from hexapod_control.config.robots.robot_file import RobotFile, odometry_scale
+from hexapod_control.config.robots.servo_table import permitted, usual_voltage, versions
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Leg
 from hexapod_control.servos.i2c.pwm_chip import CHANNELS
@@ -24,11 +24,15 @@ PWM = "pwm"  # protocol of hobby servos in the servo table
 SCALES = {True: (0.5, 2.0), False: (0.7, 1.4)}  # units per radian over the protocol's, of a board and of a bus
 MAX_TRIM_DEG = 12.0  # a horn fits within half a tooth, 7 deg, of where it should be
 ODD_CENTER_RAD = math.radians(30.0)  # more than two teeth from the other servos
+ODD_ANGLE_RAD = math.radians(10.0)  # q_center_deg from that of all others, which are equal
+SAME_ANGLE_RAD = math.radians(0.5)
 LOWEST_BATTERY = 0.6  # of the servos' supply
+LOWEST_OF_SERVO = 0.85  # of the lowest supply that the maker permits
 HIGHEST_BATTERY = 5.0  # of the supply of servos behind a regulator
 ONE_CELL_V = (2.5, 4.3)
 FULL_SCALE_V = {"ads1115": 4.096, "ina219": 32.0, "ina226": 40.96}  # at the input; of an ADS7830 its reference
 TOO_WIDE = 10.0  # full scale over the battery's voltage
+EIGHTH_DEG = 45.0
 LARGEST_SHUNT = 0.5  # [ohm] 5 A cost more than 2 V
 ADDRESSES = {
     **dict.fromkeys(("mpu6050", "mpu9250", "icm20948"), (0x68, 0x69)),
@@ -37,10 +41,29 @@ ADDRESSES = {
     **dict.fromkeys(("ads1115", "ads7830"), (0x48, 0x4B)),
     "mcp23017": (0x20, 0x27),
 }  # first and last address of a chip
-RATES = (9600, 19200, 38400, 57600, 76800, 115200, 128000, 200000, 250000, 400000, 500000, *range(10**6, 5 * 10**6, 10**6))
+RATES = (
+    9600,
+    19200,
+    38400,
+    57600,
+    76800,
+    115200,
+    128000,
+    200000,
+    250000,
+    400000,
+    500000,
+    *range(10**6, 5 * 10**6, 10**6),
+)
+BITS_PER_GOAL = 40  # at least, on a serial bus
 I2C_CLOCKS = (100_000, 400_000, 1_000_000)
 USUAL = {"rate": (15.0, 200.0), "lost_after": (0.1, 3.0), "max_temperature": (45.0, 90.0), "silence_time": (0.5, 600.0)}
-LAST_HEADER_PIN = 27  # of a Raspberry Pi
+LONGEST_BOUNCE_S = 0.1
+LONGEST_SAG_S = 20.0
+SCALE_OF_ODOMETRY = (0.8, 1.25)
+HEADER_PINS = range(2, 28)  # of a Raspberry Pi; 0 and 1 are those of its EEPROM
+SERIAL_PINS = (14, 15)  # of /dev/serial0 there
+SERIAL_PORTS = ("/dev/serial0", "/dev/ttyAMA0", "/dev/ttyS0")
 I2C_PINS = (2, 3)  # of /dev/i2c-1 there
 
 
@@ -54,6 +77,7 @@ class Wiring:
     servos: ServoSettings
     kind: ServoProtocol
     io: IoSettings
+    odometry: tuple[float, float]  # factors on distance and turn
 
     def joints(self) -> Iterator[tuple[str, JointCalibration]]:
         """Every servo with its key in the file."""
@@ -84,10 +108,17 @@ def line(case: Wiring) -> Iterator[Finding]:
     if wired != (case.kind.name == I2C_SERVOS) and case.servos.port.startswith("/dev/"):
         what = f"{case.kind.name} is {'on a serial port' if wired else 'on an I2C bus'}"
         yield Finding("servos.port", f"is {case.servos.port}", what, "e.g. /dev/i2c-1, /dev/serial/by-id/...")
-    only = case.kind.registers is not None and len(case.kind.searched) == 1
-    rates = I2C_CLOCKS if case.kind.name == I2C_SERVOS else case.kind.searched if only else RATES
+    if not case.servos.port.startswith("/"):
+        yield Finding("servos.port", f"is {case.servos.port}", "a path begins with /", "ls /dev/serial/by-id shows it")
+    searched = PROTOCOLS[case.kind.found_with or case.kind.name].searched
+    rates = searched if len(searched) == 1 else [rate for rate in RATES if rate <= max(searched, default=RATES[-1])]
+    rates = I2C_CLOCKS if case.kind.name == I2C_SERVOS else rates
+    slowest = BITS_PER_GOAL * len(case.servos.joints) * case.servos.rate if case.kind.registers else 0.0
     if case.servos.baud not in {*rates, case.kind.baud}:
         what = f"the rates of {case.kind.name} are {', '.join(map(str, rates))}"
+        yield Finding("servos.baud", f"is {case.servos.baud}", what, f"usual is {case.kind.baud}")
+    elif case.servos.baud < slowest:
+        what = f"{len(case.servos.joints)} servos at {case.servos.rate:g} Hz need {slowest:.0f} bit/s or more"
         yield Finding("servos.baud", f"is {case.servos.baud}", what, f"usual is {case.kind.baud}")
     for key, value, wanted in (("io.bus", case.io.bus, "i2c"), *_device(case.io)):
         if wanted not in value:
@@ -99,12 +130,31 @@ def _device(io: IoSettings) -> Iterator[tuple[str, str, str]]:
         yield "io.feet.device", io.feet.device, "gpio"
 
 
+def supply(case: Wiring) -> Iterator[Finding]:
+    """Supply that the maker of the servos does not permit."""
+    rows = versions(case.model)
+    if rows and not any(row.permits(case.supply) for row in rows):
+        yield Finding(
+            "leg.servo.voltage", f"is {case.supply:g}", f"{case.model} has {permitted(case.model)}", "in volts"
+        )
+
+
 def times(case: Wiring) -> Iterator[Finding]:
     """Rates, times and temperatures beyond those in use."""
     for key, (lower, upper) in USUAL.items():
         value = getattr(case.servos, key)
         if not lower <= value <= upper:
             yield Finding(f"servos.{key}", f"is {value:g}", f"usual are {lower:g} to {upper:g}", "is a digit wrong?")
+    if case.servos.battery.time > LONGEST_SAG_S:
+        what = f"sags of a battery last up to {LONGEST_SAG_S:g} s"
+        yield Finding("servos.battery.time", f"is {case.servos.battery.time:g}", what, "in seconds")
+    if case.io.feet and case.io.feet.bounce > LONGEST_BOUNCE_S:
+        what = "a switch bounces for some milliseconds"
+        yield Finding("io.feet.bounce", f"is {case.io.feet.bounce:g}", what, "in seconds")
+    for key, value in zip(("distance", "turn"), case.odometry, strict=True):
+        if not SCALE_OF_ODOMETRY[0] <= value <= SCALE_OF_ODOMETRY[1]:
+            what = "usual are {:g} to {:g}".format(*SCALE_OF_ODOMETRY)
+            yield Finding(f"odometry_scale.{key}", f"is {value:g}", what, "hexapod odom-calibrate measures it")
 
 
 def boards(case: Wiring) -> Iterator[Finding]:
@@ -117,7 +167,7 @@ def boards(case: Wiring) -> Iterator[Finding]:
         for key, joint in case.joints():
             if joint.id >= CHANNELS * len(values):
                 what = f"servos.options.{option} has {len(values)} boards, with ids up to {CHANNELS * len(values) - 1}"
-                yield Finding(f"{key}.id", f"is {joint.id}", what, f"add its board there, or correct the id")
+                yield Finding(f"{key}.id", f"is {joint.id}", what, "add its board there, or correct the id")
 
 
 def scales(case: Wiring) -> Iterator[Finding]:
@@ -147,13 +197,14 @@ def centers(case: Wiring) -> Iterator[Finding]:
     """Center of one servo far from those of the same joint of the other legs."""
     for same in case.same_joints():
         usual_angle = statistics.median(joint.q_center for _, joint in same)
+        equal = sum(abs(joint.q_center - usual_angle) < SAME_ANGLE_RAD for _, joint in same) >= len(same) - 1
         offsets = [(joint.center - case.kind.scale.center) / joint.units_per_rad for _, joint in same]
         usual_offset = statistics.median(map(abs, offsets))
         for (key, joint), offset in zip(same, offsets, strict=True):
             if not joint.lower <= joint.q_center <= joint.upper:
                 bound = f"joints turns {math.degrees(joint.lower):g} to {math.degrees(joint.upper):g} deg"
                 yield Finding(f"{key}.q_center_deg", f"is {math.degrees(joint.q_center):g}", bound, "is a sign wrong?")
-            elif abs(joint.q_center - usual_angle) > ODD_CENTER_RAD:
+            elif equal and abs(joint.q_center - usual_angle) > ODD_ANGLE_RAD:
                 what = f"the other legs have {math.degrees(usual_angle):g}"
                 yield Finding(f"{key}.q_center_deg", f"is {math.degrees(joint.q_center):g}", what, "or calibrate")
             if abs(abs(offset) - usual_offset) > ODD_CENTER_RAD:
@@ -170,7 +221,7 @@ def battery(case: Wiring) -> Iterator[Finding]:
     rows = versions(case.model)
     behind_regulator = case.kind.board_size > 0 or case.io.battery is not None or not rows
     highest = HIGHEST_BATTERY * case.supply if behind_regulator else max(row.voltage[1] for row in rows)
-    lowest = LOWEST_BATTERY * case.supply
+    lowest = max(LOWEST_BATTERY * case.supply, LOWEST_OF_SERVO * min((row.voltage[0] for row in rows), default=0.0))
     for key, value in (("warn", warn), ("critical", critical)):
         if lowest <= value <= highest:
             continue
@@ -236,6 +287,16 @@ def mounting(case: Wiring) -> Iterator[Finding]:
         yield Finding("io.imu.mounting_deg", f"is [{given}]", "in degrees", f"looks like radians: [{hint}]")
 
 
+def odd_mounting(case: Wiring) -> Iterator[Finding]:
+    """IMU that is not mounted in eighths of a turn."""
+    angles = [] if case.io.imu is None else [math.degrees(angle) for angle in case.io.imu.mounting]
+    if any(abs(math.remainder(angle, EIGHTH_DEG)) > 2.0 for angle in angles):
+        given = ", ".join(f"{angle:g}" for angle in angles)
+        yield Finding(
+            "io.imu.mounting_deg", f"is [{given}]", f"most are multiples of {EIGHTH_DEG:g}", "is a digit missing?"
+        )
+
+
 def pins(case: Wiring) -> Iterator[Finding]:
     """Pins of the foot switches that the computer does not have, or that are those of the I2C bus."""
     feet = case.io.feet
@@ -243,10 +304,14 @@ def pins(case: Wiring) -> Iterator[Finding]:
         return
     shared = any(case.io.devices()) or case.kind.name == I2C_SERVOS
     for leg, pin in zip(case.legs, feet.pins, strict=True):
-        if pin > LAST_HEADER_PIN or (shared and pin in I2C_PINS):
-            what = f"are those of the I2C bus" if pin in I2C_PINS else f"the header has GPIO 0 to {LAST_HEADER_PIN}"
-            what = f"GPIO {I2C_PINS[0]} and {I2C_PINS[1]} {what}" if pin in I2C_PINS else what
-            yield Finding(f"io.feet.pins.{leg.name}", f"is {pin}", what, "the GPIO number, not that of the header's pin")
+        taken = {row: "the I2C bus" for row in I2C_PINS if shared}
+        taken |= {row: "the serial port" for row in SERIAL_PINS if case.servos.port in SERIAL_PORTS}
+        if pin not in HEADER_PINS or pin in taken:
+            free = f"GPIO {HEADER_PINS[0]} to {HEADER_PINS[-1]} are free"
+            what = f"GPIO {pin} is that of {taken[pin]}" if pin in taken else free
+            yield Finding(
+                f"io.feet.pins.{leg.name}", f"is {pin}", what, "the GPIO number, not that of the header's pin"
+            )
 
 
 def odd_direction(case: Wiring) -> Iterator[Finding]:
@@ -276,9 +341,11 @@ def odd_order(case: Wiring) -> Iterator[Finding]:
             found[row] = tuple(i - min(own) for i in own)
     if not found:
         return
-    usual, count = Counter(found.values()).most_common(1)[0]
-    odd = [row for row, order in found.items() if order not in (usual, tuple(reversed(usual)))]
-    if len(odd) == 1 and count > 1:
+    counts = Counter(found.values())  # on mirrored sides the order may be reversed
+    usual, most = max(counts.items(), key=lambda item: item[1], default=((), 0))
+    known = (usual,) if most > 2 and most == len(found) - 1 else (usual, tuple(reversed(usual)))
+    odd = [row for row, order in found.items() if order not in known]
+    if len(odd) == 1 and len(found) > 2:
         name = case.legs[odd[0]].name
         own = ids[SERVOS_PER_LEG * odd[0] : SERVOS_PER_LEG * (odd[0] + 1)]
         what = "coxa, femur and tibia are in another order than in the other legs"
@@ -291,9 +358,10 @@ def odd_id(case: Wiring) -> Iterator[Finding]:
     for outer, others in ((ids[-1], ids[:-1]), (ids[0], ids[1:])):
         gaps = [a + 1 for a, b in pairwise(others) if b - a == 2]
         steps = [b - a for a, b in pairwise(others)]
-        if len(gaps) == 1 and steps.count(1) == len(steps) - 1 and abs(outer - gaps[0]) > 2:
+        gaps = gaps or [others[0] - 1 if outer > others[-1] else others[-1] + 1]
+        if steps.count(1) >= len(steps) - 1 and max(steps) <= 2 and abs(outer - gaps[0]) > len(ids):
             key = next(key for key, joint in case.joints() if joint.id == outer)
-            what = f"all others are {others[0]} to {others[-1]}, without {gaps[0]}"
+            what = f"all others are from {others[0]} to {others[-1]}"
             yield Finding(f"{key}.id", f"is {outer}", what, f"is it {gaps[0]}?")
 
 
@@ -308,9 +376,9 @@ def reversed_boards(case: Wiring) -> Iterator[Finding]:
 
 Rule = Callable[[Wiring], Iterator[Finding]]
 RULES: Sequence[Rule] = (
-    *(protocol, line, times, boards, scales, trims, centers, battery, supply_sensor, addresses, mounting, pins),
+    *(protocol, line, supply, times, boards, scales, trims, centers, battery, supply_sensor, addresses, mounting, pins),
 )
-DOUBTS: Sequence[Rule] = (odd_direction, odd_order, odd_id, reversed_boards)
+DOUBTS: Sequence[Rule] = (odd_direction, odd_order, odd_id, odd_mounting, reversed_boards)
 """Rules whose findings are often right."""
 
 
@@ -321,7 +389,15 @@ def wiring_findings(file: RobotFile, rules: Sequence[Rule] = RULES) -> Iterator[
     model = file.servo_model
     entry = file.document.children["leg"].children["servo"].children.get("voltage")
     supply = float(str(entry.value)) if entry is not None else usual_voltage(model) if versions(model) else 0.0
-    case = Wiring(file.robot.legs, model, supply, servos, PROTOCOLS[servos.protocol], io)
+    case = Wiring(file.robot.legs, model, supply, servos, PROTOCOLS[servos.protocol], io, odometry_scale(file.document))
     for rule in rules:
-        if servos.protocol != LOOPBACK or rule in (supply_sensor, addresses, mounting, pins):
+        if servos.protocol != LOOPBACK or rule in (
+            supply,
+            times,
+            supply_sensor,
+            addresses,
+            mounting,
+            odd_mounting,
+            pins,
+        ):
             yield from rule(case)

@@ -18,6 +18,8 @@ from hexapod_control.core.robot import Leg, Segment
 BODY_DENSITY = (150.0, 2500.0)  # [kg/m3] of the box; robots have 300 to 1200
 SWING_TIME_S = (0.12, 2.0)
 MIN_LIFT_SHARE = 0.08  # of the walking height
+MAX_LIFT_SHARE = 0.7  # of the walking height
+MAX_PRELOAD = 0.3  # of the lift
 # height of the body over its shorter side
 FLATTEST = 0.08
 TALLEST = 1.5
@@ -262,7 +264,7 @@ def box_center(case: CheckedRobot) -> Iterator[Finding]:
     for axis in (0, 1):
         at = [leg.hip[axis] for leg in case.robot.legs]
         middle = (max(at) + min(at)) / 2.0
-        if abs(middle - body.center[axis]) > 0.5 * body.size[axis]:
+        if abs(middle - body.center[axis]) > 0.35 * body.size[axis]:
             yield Finding(
                 "body.center",
                 f"is {listed(body.center)}",
@@ -307,6 +309,13 @@ def walk(case: CheckedRobot) -> Iterator[Finding]:
     if settings.height > reach:
         usual = f"femur and tibia together have {reach:.3g} m"
         yield Finding("walk.height", f"is {settings.height:g}", usual, "the height of base_link over the ground")
+    for key, most in (
+        ("lift_height", MAX_LIFT_SHARE * settings.height),
+        ("preload", MAX_PRELOAD * settings.lift_height),
+    ):
+        value = getattr(settings, key)
+        if value > most:
+            yield Finding(f"walk.{key}", f"is {value:g}", f"usual is up to {most:.2g} m here", "is a digit wrong?")
     if settings.lift_height < MIN_LIFT_SHARE * settings.height:
         usual = f"usual is a third of walk.height, {settings.height / 3.0:.2g} m"
         yield Finding("walk.lift_height", f"is {settings.lift_height:g}", usual, "is a digit missing?")

@@ -139,10 +139,14 @@ def model_name(case: CheckedRobot) -> Iterator[Finding]:
     for row, leg in enumerate(case.robot.legs):
         model = case.models[row]
         near = next(iter(nearest_models(model)), "") if not versions(model) else ""
-        if near and abs(len(near) - len(model)) <= MAX_LENGTH_DIFFERENCE and near.lower().startswith(model.lower()[:4]):
+        if near and abs(len(near) - len(model)) <= MAX_LENGTH_DIFFERENCE and _plain(near).startswith(_plain(model)[:4]):
             yield Finding(
                 "servo.model", f'is "{model}"', "is not in `hexapod servos models`", f"did you mean {near}?", leg.name
             )
+
+
+def _plain(model: str) -> str:
+    return "".join(sign for sign in model.lower() if sign.isalnum())
 
 
 RULES = (speed, torque, strength, servo_mass, turn, model_name)

@@ -103,6 +103,9 @@ def _differences(robot: Robot, leg: Leg, counterpart: Leg) -> Iterator[Differenc
         yield Difference("hip", listed(leg.hip), listed(image))
     if abs(math.remainder(leg.hip_yaw + counterpart.hip_yaw, math.tau)) > SAME_ANGLE_RAD:
         yield Difference("yaw_deg", f"{math.degrees(leg.hip_yaw):g}", f"{math.degrees(-counterpart.hip_yaw):g}")
+    tilt = (-counterpart.tilt[0], counterpart.tilt[1])
+    if math.dist(leg.tilt, tilt) > SAME_ANGLE_RAD:
+        yield Difference("tilt_deg", listed([*map(math.degrees, leg.tilt)]), listed([*map(math.degrees, tilt)]))
     foothold = (counterpart.foothold[0], -counterpart.foothold[1])
     if math.dist(leg.foothold, foothold) > near:
         yield Difference("foothold", listed(leg.foothold), listed(foothold))
@@ -142,6 +145,7 @@ def heights(case: CheckedRobot) -> Iterator[Finding]:
 def _worse_first(robot: Robot, leg: Leg, counterpart: Leg) -> tuple[Leg, Leg]:
     """Orders a pair: the leg with the larger neutral coxa angle, or less similar to the other legs, first."""
     usual = statistics.median(_reach(each) for each in robot.legs)
+    usual_tilt = statistics.median(math.hypot(*each.tilt) for each in robot.legs)
     usual_sizes = [statistics.median(column) for column in zip(*map(_sizes, robot.legs), strict=True)]
 
     def dissimilarity(each: Leg) -> tuple[float, ...]:
@@ -149,8 +153,9 @@ def _worse_first(robot: Robot, leg: Leg, counterpart: Leg) -> tuple[Leg, Leg]:
         x, y = abs(each.hip[0]), abs(each.hip[1])
         hips_apart = min(abs(x - abs(other.hip[0])) + abs(y - abs(other.hip[1])) for other in others)
         height = min(abs(each.hip[2] - other.hip[2]) for other in others)
+        tilted = abs(math.hypot(*each.tilt) - usual_tilt)
         sizes_apart = sum(abs(math.log(a / b)) for a, b in zip(_sizes(each), usual_sizes, strict=True))
-        return round(abs(neutral_coxa(each)), 3), abs(_reach(each) - usual), hips_apart + height + sizes_apart
+        return round(abs(neutral_coxa(each)), 3), abs(_reach(each) - usual), hips_apart + height + sizes_apart + tilted
 
     return (leg, counterpart) if dissimilarity(leg) >= dissimilarity(counterpart) else (counterpart, leg)
 
