@@ -119,7 +119,6 @@ _ROWS = (
     ),
 )
 _REQUIRED = ("id", "direction")
-_SCALES = ("units_per_rad", "units_per_rad_neg")
 _ROOM = 0.98  # of a standard servo's range that the joint may use
 
 
@@ -207,6 +206,7 @@ def _check_range(entry: DocumentEntry, joint: JointCalibration, scale: RawScale)
 
 def _remedy(joint: JointCalibration, scale: RawScale, side: str) -> str:
     """The likely cause of a limit out of reach: one value that would fit if it were right, else the limits."""
+    units = scale.per_rad
     middle = (joint.lower + joint.upper) / 2.0
     own = joint.angle((joint.low + joint.high) / 2.0) - joint.trim
     aside = middle - (own - joint.q_center)  # q_center with which the range of the joint is the middle of the servo's
@@ -214,7 +214,7 @@ def _remedy(joint: JointCalibration, scale: RawScale, side: str) -> str:
         "trim_deg": ("0", replace(joint, trim=0.0)),
         "direction": (f"{-joint.direction}", replace(joint, direction=-joint.direction)),
         "center": (f"{scale.center}", replace(joint, center=float(scale.center))),
-        "units_per_rad": (f"{scale.per_rad:.4g}", replace(joint, **dict.fromkeys(_SCALES, scale.per_rad))),
+        "units_per_rad": (f"{units:.4g}", replace(joint, units_per_rad=units, units_per_rad_neg=units)),
         "q_center_deg": (f"{math.degrees(aside):.3g}", replace(joint, q_center=aside, trim=0.0)),
     }
     for key, (value, other) in causes.items():

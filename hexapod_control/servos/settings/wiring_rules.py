@@ -111,7 +111,9 @@ def line(case: Wiring) -> Iterator[Finding]:
     if not case.servos.port.startswith("/"):
         yield Finding("servos.port", f"is {case.servos.port}", "a path begins with /", "ls /dev/serial/by-id shows it")
     searched = PROTOCOLS[case.kind.found_with or case.kind.name].searched
-    rates = searched if len(searched) == 1 else [rate for rate in RATES if rate <= max(searched, default=RATES[-1])]
+    rates: Sequence[int] = (
+        searched if len(searched) == 1 else [rate for rate in RATES if rate <= max(searched, default=RATES[-1])]
+    )
     rates = I2C_CLOCKS if case.kind.name == I2C_SERVOS else rates
     slowest = BITS_PER_GOAL * len(case.servos.joints) * case.servos.rate if case.kind.registers else 0.0
     if case.servos.baud not in {*rates, case.kind.baud}:
