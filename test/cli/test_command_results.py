@@ -18,6 +18,7 @@ CHECKED = {  # command, or action of `hexapod servos` -> the test in which what 
     "play": "clients/test_play.py::test_a_refusal_of_the_robot_is_printed_with_line_and_time",
     "leg": "nodes/gait_planner/test_leg_input.py",
     "status": "cli/drive/test_status.py",
+    **dict.fromkeys(("estop", "reset", "arm", "disarm", "stand", "sit", "stop"), "cli/drive/test_request.py"),
     "recover": "nodes/gait_planner/test_mishap_topics.py"
     "::test_the_command_recover_ends_when_the_robot_stands_and_fails_if_it_stays_tilted",
     "emulate": "cli/test_command_results.py::test_a_fault_that_cannot_be_injected_later_fails_at_the_end",

@@ -90,7 +90,7 @@ def test_targets_outside_the_limits_are_clamped_and_reported(follower):
 
 
 def test_targets_that_are_not_finite_are_refused(follower):
-    row = sitting_pose(robot())
+    row = sitting_pose(robot()).copy()
     row[2, 1] = math.nan
     assert "joint_targets contains NaN or infinity: the message is ignored" in follower.take(row, None, 0.0)
     assert np.isfinite(follower.step(TICK_S)).all()

@@ -24,13 +24,13 @@ SERVOS = """
     joints.LEG.JOINT.low: -1e+06 to 1e+06 raw units whole number, default the minimum of the protocol's servo
     joints.LEG.JOINT.high: -1e+06 to 1e+06 raw units whole number, default the maximum of the protocol's servo
     joints.LEG.JOINT.offset: -1e+06 to 1e+06 raw units whole number, default not compared
-    options.acceleration: 0 to 254 - whole number, default as the protocol does without it
-    options.degrees: 90 to 360 deg number, default as the protocol does without it
-    options.divider: 0.01 to 100 - number, default as the protocol does without it
-    options.device: 0 to 127 - whole number, default as the protocol does without it
-    options.addresses: 64 to 119 - whole number, or a list of up to 4, default as the protocol does without it
-    options.oscillator: 20 to 30 MHz number, or a list of up to 4, default as the protocol does without it
-    options.frequency: 50 to 330 Hz number, default as the protocol does without it
+    options.acceleration: 0 to 254 - whole number, default that of the protocol
+    options.degrees: 90 to 360 deg number, default that of the protocol
+    options.divider: 0.01 to 100 - number, default that of the protocol
+    options.device: 0 to 127 - whole number, default that of the protocol
+    options.addresses: 64 to 119 - whole number, or a list of up to 4, default that of the protocol
+    options.oscillator: 20 to 30 MHz number, or a list of up to 4, default that of the protocol
+    options.frequency: 50 to 330 Hz number, default that of the protocol
 """
 IO = """
     imu.address: 8 to 119 - whole number, default the usual one of the chip

@@ -232,6 +232,7 @@ class BodySway(Copyable):
     _followed: tuple[SwayPhase, Sway | None]
     _gap: tuple[Point, Point]  # [m], [m/swing time] differences at the last change
     _held: Point  # [m] where it is held
+    _out_of_reach: bool  # a foot was out of reach on the way to where the sway begins
     _prepared_for: tuple[BodyPose, Sway | None] | None  # pose and sway for which `region_share` was computed
     _progress: float  # from 0 to 1, since the last change
     _velocity: Point  # [m/swing time]
@@ -245,6 +246,7 @@ class BodySway(Copyable):
         self._duration = SHIFT_TIME
         self._gap = (CENTERED, CENTERED)
         self._held = CENTERED
+        self._out_of_reach = False
         self._progress = 1.0
         self._velocity = CENTERED
         self._prepared_for = None
@@ -265,8 +267,10 @@ class BodySway(Copyable):
             self.region_share = min(sway.region_share, *shares)
 
     def ready(self, sway: Sway | None) -> bool:
-        """True if the body is where a sway begins."""
-        return sway is None or (self._followed == (SwayPhase.STARTING, sway) and self._progress >= 1.0)
+        """True if the body is where a sway begins, or as near as feet far out allow, which have to step first."""
+        return sway is None or (
+            self._followed == (SwayPhase.STARTING, sway) and (self._progress >= 1.0 or self._out_of_reach)
+        )
 
     def step(self, swing_times: float, motion: FootMotion, regions: StanceRegions, stepping: bool) -> None:
         """Advances the sway by a time [swing times] according to the gait clock; back to zero once all feet stand.
@@ -298,6 +302,7 @@ class BodySway(Copyable):
             phase = SwayPhase.CENTERED
         if self._followed != (phase, sway):
             self._followed = (phase, sway)
+            self._out_of_reach = self._out_of_reach and phase is SwayPhase.STARTING
             self._progress = 0.0
             self._duration = HOLD_TIME if phase in (SwayPhase.HELD, SwayPhase.SWAYING) else SHIFT_TIME
             self._gap = _difference(self.offset, place), _difference(self._velocity, change)
@@ -312,6 +317,7 @@ class BodySway(Copyable):
 
     def retreat(self, dt: float) -> None:
         """Moves straight towards the center for `dt` [s]; from there the sway is taken up again."""
+        self._out_of_reach = self._followed[0] is SwayPhase.STARTING
         distance = math.hypot(*self.offset)
         share = max(0.0, 1.0 - SPEED[0] * dt / distance) if distance > 0.0 else 0.0
         self.offset = (share * self.offset[0], share * self.offset[1])
