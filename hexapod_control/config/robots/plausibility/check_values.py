@@ -18,7 +18,6 @@ from hexapod_control.core.robot import Leg, Segment
 BODY_DENSITY = (150.0, 2500.0)  # [kg/m3] of the box; robots have 300 to 1200
 SWING_TIME_S = (0.12, 2.0)
 MIN_LIFT_SHARE = 0.08  # of the walking height
-MAX_LIFT_SHARE = 0.7  # of the walking height
 MAX_PRELOAD = 0.3  # of the lift
 # height of the body over its shorter side
 FLATTEST = 0.08
@@ -309,13 +308,9 @@ def walk(case: CheckedRobot) -> Iterator[Finding]:
     if settings.height > reach:
         usual = f"femur and tibia together have {reach:.3g} m"
         yield Finding("walk.height", f"is {settings.height:g}", usual, "the height of base_link over the ground")
-    for key, most in (
-        ("lift_height", MAX_LIFT_SHARE * settings.height),
-        ("preload", MAX_PRELOAD * settings.lift_height),
-    ):
-        value = getattr(settings, key)
-        if value > most:
-            yield Finding(f"walk.{key}", f"is {value:g}", f"usual is up to {most:.2g} m here", "is a digit wrong?")
+    most = MAX_PRELOAD * settings.lift_height
+    if settings.preload > most:
+        yield Finding("walk.preload", f"is {settings.preload:g}", f"usual is up to {most:.2g} m here", "in metres")
     if settings.lift_height < MIN_LIFT_SHARE * settings.height:
         usual = f"usual is a third of walk.height, {settings.height / 3.0:.2g} m"
         yield Finding("walk.lift_height", f"is {settings.lift_height:g}", usual, "is a digit missing?")
