@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from hexapod_control.cli.main import main
+from hexapod_control.config.missing_modules import install_command
 
 pytestmark = pytest.mark.process  # looks for OpenGL in a program of its own
 
@@ -12,7 +13,7 @@ pytestmark = pytest.mark.process  # looks for OpenGL in a program of its own
 @pytest.mark.parametrize(
     ("module", "code", "remedy"),
     [
-        ("smbus2", 0, "for I2C: smbus2 is missing: apt install python3-smbus2"),
+        ("smbus2", 0, f"for I2C: smbus2 is missing: {install_command('smbus2')}"),
         ("rclpy", 1, "for all nodes: rclpy is missing: source a ROS 2 installation"),
     ],
 )

@@ -111,7 +111,7 @@ def test_the_arguments_of_one_process_describe_all_its_nodes():
 @pytest.mark.parametrize(
     ("graph", "given", "memory", "together"),
     [
-        ("bringup", "", 3.7, "as this computer has 3.7 GB of memory; one_process:=false starts one for each"),
+        ("bringup", "", 1.4, "as this computer has 1.4 GB of memory; one_process:=false starts one for each"),
         ("bringup", "", 7.6, ""),
         ("sim", "true", 16.0, "all nodes run in one process"),
         ("sim", "false", 1.0, ""),
