@@ -25,10 +25,13 @@ class Terminal:
     def __init__(self, keys: TextIO = sys.stdin, screen: TextIO = sys.stderr) -> None:
         self._keys = keys.fileno()
         self._screen = screen
+        self._output = screen.fileno()
         self._settings: list[Any] | None = None  # Any: termios mixes numbers and bytes
         self._status = ""
 
     def __enter__(self) -> Self:
+        if self._screen.isatty():  # opened once more, as others share the flag of the first one
+            self._output = os.open(os.ttyname(self._output), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
         self._settings = termios.tcgetattr(self._keys)
         tty.setcbreak(self._keys)
         return self
@@ -40,6 +43,8 @@ class Terminal:
             if self._settings is not None:
                 termios.tcsetattr(self._keys, termios.TCSADRAIN, self._settings)
         self._write("\r\x1b[K")
+        if self._output != self._screen.fileno():
+            os.close(self._output)
 
     def read(self) -> str:
         """The keys pressed since the last call. Raises TerminalClosed."""
@@ -66,6 +71,6 @@ class Terminal:
             self._write(f"\r\x1b[K{text}")
 
     def _write(self, text: str) -> None:
-        with contextlib.suppress(OSError):  # the window was closed: `read` reports it
-            self._screen.write(text)
-            self._screen.flush()
+        """Writes a text, or loses it: a terminal that is full or stopped must not keep keys from the robot."""
+        with contextlib.suppress(OSError):  # full, or closed, which `read` reports
+            os.write(self._output, text.encode())

@@ -12,6 +12,7 @@ from hexapod_control.core.gait.gait_table import AUTO, Gait, GaitSelection, unkn
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.refusal import Statement
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.moving_mass import neutral_center
 from hexapod_control.core.statics.static_stability import margins_by_legs_in_swing
@@ -150,15 +151,16 @@ class Capabilities:
         """The share of a twist that is not zero that a gait allows at the nominal height, at most 1."""
         return min(1.0, _size(self.fastest(twist, [gait])) / _size(twist))
 
-    def excess(self, twist: Twist, gait: GaitSelection) -> str:
-        """One line on a twist that a gait does not allow: what remains of it, and which gait allows it; else empty."""
+    def excess(self, twist: Twist, gait: GaitSelection) -> Statement | None:
+        """What remains of a twist that a gait does not allow, and which gait allows it; None if it does."""
         share = 1.0 if twist.is_zero else self.allowed_share(twist, gait.fastest.name)
         if share >= WHOLE:
-            return ""
+            return None
         others = {name: self.allowed_share(twist, name) for name in self.gaits}
         best = max(others, key=lambda name: others[name])
         remedy = f"{best} allows it" if others[best] >= WHOLE else f"no gait allows it, {best} comes nearest"
-        return f"the gait {gait.name} allows {share:.0%} of the speed; {remedy}"
+        text = "the gait {gait} allows {share:.0%} of the speed; {remedy}"
+        return Statement("excess", text, gait=gait.name, share=share, remedy=remedy)
 
     def region_share(self, gait: Gait) -> float:
         """The share of the regions that the sway of a gait leaves for strides, see REGION_SHARES."""

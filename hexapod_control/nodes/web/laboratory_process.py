@@ -1,4 +1,4 @@
-"""The process of the gait laboratory: started by the first request, it ends by itself when nobody asks any more."""
+"""The process of the gait laboratory: started by the first request, it ends by itself after a time without requests."""
 
 from __future__ import annotations
 

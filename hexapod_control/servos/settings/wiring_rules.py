@@ -382,6 +382,8 @@ RULES: Sequence[Rule] = (
 )
 DOUBTS: Sequence[Rule] = (odd_direction, odd_order, odd_id, odd_mounting, reversed_boards)
 """Rules whose findings are often right."""
+ON_BUS = (protocol, line, boards, scales, trims, centers, battery, odd_direction, odd_order, odd_id, reversed_boards)
+"""Rules that have no meaning without a bus."""
 
 
 def wiring_findings(file: RobotFile, rules: Sequence[Rule] = RULES) -> Iterator[Finding]:
@@ -390,16 +392,10 @@ def wiring_findings(file: RobotFile, rules: Sequence[Rule] = RULES) -> Iterator[
     io = io_settings(file)
     model = file.servo_model
     entry = file.document.children["leg"].children["servo"].children.get("voltage")
-    supply = float(str(entry.value)) if entry is not None else usual_voltage(model) if versions(model) else 0.0
-    case = Wiring(file.robot.legs, model, supply, servos, PROTOCOLS[servos.protocol], io, odometry_scale(file.document))
+    voltage = float(str(entry.value)) if entry is not None else usual_voltage(model) if versions(model) else 0.0
+    case = Wiring(
+        file.robot.legs, model, voltage, servos, PROTOCOLS[servos.protocol], io, odometry_scale(file.document)
+    )
     for rule in rules:
-        if servos.protocol != LOOPBACK or rule in (
-            supply,
-            times,
-            supply_sensor,
-            addresses,
-            mounting,
-            odd_mounting,
-            pins,
-        ):
+        if servos.protocol != LOOPBACK or rule not in ON_BUS:
             yield from rule(case)

@@ -67,6 +67,22 @@ def test_the_keyboard_switches_the_torque_off_and_on_again_also_without_a_planne
         bench.until(lambda: window.read() or "torque is on" in window.text, LIMIT, "the answer")
 
 
+@pytest.mark.process
+def test_the_keyboard_stops_a_robot_from_a_terminal_that_is_no_longer_read(bench, armed):
+    with contextlib.closing(Window(KEYBOARD)) as window:
+        pressed = []
+
+        def is_off():
+            window.type("g")  # refused in a line each time, which fills the terminal
+            if len(pressed) > 1000 and len(pressed) % 100 == 0:
+                window.type("E")
+            pressed.append("g")
+            return not armed[-1].data
+
+        bench.until(is_off, 2 * LIMIT, "torque off")
+        assert len(pressed) > 1000
+
+
 def test_without_a_robot_the_command_says_so(capfd):
     from hexapod_control.cli.main import main
 

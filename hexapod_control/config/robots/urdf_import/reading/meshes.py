@@ -107,5 +107,5 @@ def _vertices_by_library(data: bytes, suffix: str) -> Array | None:
         points = np.array(trimesh.load_mesh(BytesIO(data), file_type=suffix[1:], process=False).vertices)
         unit = COLLADA_UNIT.search(data)
         return points * (float(unit[1]) if unit else 1.0)
-    except Exception:  # whatever a parser raises for a file of somebody else
+    except Exception:  # a parser may raise anything for a broken file
         return None
