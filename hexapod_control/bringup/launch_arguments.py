@@ -17,6 +17,7 @@ from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
 from hexapod_control.core.gait.gait_table import unknown_gait
 from hexapod_control.core.names import quoted, shortened
 from hexapod_control.core.quantity import Quantity, QuantityError, quantities
+from hexapod_control.core.reality import REALITIES
 from hexapod_control.core.sensing.odometry import ODOMETRY_MODES
 from hexapod_control.core.workspace.robot_gaits import gait_names
 from hexapod_control.ros.distribution import stamped_by_default
@@ -97,8 +98,9 @@ ARGUMENTS = {
         Argument("world", TEXT, "ground of the simulation: flat, slope, blocks, bumps, obstacles"),
         *(
             _number(name, _WORLD[name])
-            for name in ("seed", "slope_deg", "block_height", "bump_height", "friction", "payload")
+            for name in ("seed", "slope_deg", "block_height", "bump_height", "friction", "payload", "reality_seed")
         ),
+        Argument("reality", TEXT, "errors of the simulated robot; empty: ideal", choices=tuple(REALITIES)),
         Argument("servo_model", TEXT, "servo of the simulated joints; empty: the robot file's"),
         Argument("bus", TEXT, "servo bus between planner and simulation, a protocol; empty: none", choices=WIRED),
         Argument("servo_protocol", TEXT, "servo bus; empty: the robot file's"),

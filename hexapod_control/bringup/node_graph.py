@@ -107,7 +107,12 @@ _ODOMETRY = {
     "mode": "odometry_mode",
 }
 _GROUND = _same("world", "seed", "slope_deg", "block_height", "bump_height", "friction")
-_SIMULATOR = {**_GROUND, **_same("robot", "joint_mapping", "payload", "servo_model", "bus", "tf_frame_prefix")}
+_ERRORS = _same("reality", "reality_seed")
+_SIMULATOR = {
+    **_GROUND,
+    **_ERRORS,
+    **_same("robot", "joint_mapping", "payload", "servo_model", "bus", "tf_frame_prefix"),
+}
 _PUBLISHER = {"robot_description": "robot", "frame_prefix": "tf_frame_prefix", "use_sim_time": "use_sim_time"}
 
 # With an emulated bus, the simulator publishes ground truth; the driver publishes joint states, contacts and torque.

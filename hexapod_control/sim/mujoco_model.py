@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from xml.etree import ElementTree
 
 import mujoco
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexapod_control.core.names import JOINTS, foot_name, joint_name
+from hexapod_control.core.reality import Reality
 from hexapod_control.core.robot import Joint, Leg, Robot, Vector
 from hexapod_control.sim.servo_models import ServoModel, servo_model
 from hexapod_control.sim.start_poses import standing_pose
@@ -62,8 +63,10 @@ class MujocoModel:
         }
 
 
-def build(robot: Robot, urdf: str, settings: WorldSettings, start_joints: NDArray[np.float64]) -> MujocoModel:
-    """Compiles the model for a start at `start_joints` (n, 3) [rad].
+def build(
+    robot: Robot, urdf: str, settings: WorldSettings, errors: Reality, start_joints: NDArray[np.float64]
+) -> MujocoModel:
+    """Compiles the model of a robot with errors, for a start at `start_joints` (n, 3) [rad].
 
     Links that touch there or in the neutral stance never collide: their shapes are simpler than the real ones.
 
@@ -75,11 +78,12 @@ def build(robot: Robot, urdf: str, settings: WorldSettings, start_joints: NDArra
     add_scene(spec, root)
     _add_front_camera(root, robot)
     root.add_freejoint()
-    for leg in robot.legs:
-        for key, joint in zip(JOINTS, leg.joints, strict=True):
-            _add_servo(spec, joint_name(leg.name, key), servo_of(joint, settings))
+    for row, leg in enumerate(robot.legs):
+        for column, (key, joint) in enumerate(zip(JOINTS, leg.joints, strict=True)):
+            _add_servo(spec, joint_name(leg.name, key), _real_servo(servo_of(joint, settings), errors, (row, column)))
+        _misplace(spec, leg, errors.hip[row], errors.length[row])
         _add_foot(spec, leg, robot.foot_radius)
-    _add_imu(spec, robot)
+    _add_imu(spec, robot, errors)
     _add_payload(root, robot, settings.payload)
     _set_groups(spec)
     for geom in spec.geoms:
@@ -98,6 +102,18 @@ def servo_of(joint: Joint, settings: WorldSettings) -> ServoModel:
     if settings.servo_model:
         return servo_model(settings.servo_model)
     return ServoModel(joint.no_load_speed, joint.stall_torque, joint.stiffness, "robot file")
+
+
+def _real_servo(servo: ServoModel, errors: Reality, joint: tuple[int, int]) -> ServoModel:
+    """The servo of a joint (row, column) with its deviations from the data sheet."""
+    return replace(
+        servo,
+        no_load_speed=servo.no_load_speed * float(errors.no_load_speed[joint]),
+        stall_torque=servo.stall_torque * float(errors.stall_torque[joint]),
+        stiffness=servo.stiffness * float(errors.stiffness[joint]),
+        identified_inertia=servo.armature,
+        identified_friction=servo.friction * float(errors.friction[joint]),
+    )
 
 
 def _parse(urdf: str) -> mujoco.MjSpec:
@@ -151,6 +167,12 @@ def _leading(old: float | NDArray[np.float64], value: float) -> float | list[flo
     return value if isinstance(old, float) else [value, *([0.0] * (len(old) - 1))]
 
 
+def _misplace(spec: mujoco.MjSpec, leg: Leg, hip: NDArray[np.float64], lengths: NDArray[np.float64]) -> None:
+    """Displaces the hip (3,) [m] and changes the lengths of coxa, femur and tibia (3,) [m], along x of their links."""
+    for link, displacement in zip(LINKS, (hip, *(np.array([length, 0.0, 0.0]) for length in lengths)), strict=True):
+        _body(spec, f"{leg.name}_{link}").pos += displacement
+
+
 def _add_foot(spec: mujoco.MjSpec, leg: Leg, radius: float) -> None:
     name = foot_name(leg.name)
     body = _body(spec, name)
@@ -161,8 +183,9 @@ def _add_foot(spec: mujoco.MjSpec, leg: Leg, radius: float) -> None:
     spec.add_sensor(name=name, type=mujoco.mjtSensor.mjSENS_TOUCH, objtype=mujoco.mjtObj.mjOBJ_SITE, objname=name)
 
 
-def _add_imu(spec: mujoco.MjSpec, robot: Robot) -> None:
-    _body(spec, BASE).add_site(name=IMU, pos=list(robot.imu), size=[0.005, 0.005, 0.005], group=5)
+def _add_imu(spec: mujoco.MjSpec, robot: Robot, errors: Reality) -> None:
+    site = _body(spec, BASE).add_site(name=IMU, pos=list(robot.imu), size=[0.005, 0.005, 0.005], group=5)
+    mujoco.mju_euler2Quat(site.quat, errors.imu_mounting, "XYZ")
     for name, sensor in (
         ("gyro", mujoco.mjtSensor.mjSENS_GYRO),
         ("accelerometer", mujoco.mjtSensor.mjSENS_ACCELEROMETER),

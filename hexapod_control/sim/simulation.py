@@ -1,7 +1,8 @@
 """Simulates one robot in MuJoCo, in lock step with the caller: joint targets in, readings out.
 
 Frames: the world's z is up; poses and velocities of the base are ground truth. Quaternions are (x, y, z, w).
-Arrays (n, 3) have one row per leg of the robot, columns coxa, femur, tibia.
+Arrays (n, 3) have one row per leg of the robot, columns coxa, femur, tibia. Joint angles, targets and readings are
+those of the robot's own servos and sensors, with the errors of its `Reality`; the true angles are in `data.qpos`.
 
 The noise model is that of a small IMU: white noise on rates and accelerations, and a random walk of the heading.
 Gravity corrects roll and pitch; nothing corrects the heading of a gyro without a magnetometer. Figures of a BNO085
@@ -11,7 +12,7 @@ without its magnetometer: rate noise 0.1 deg/s, acceleration noise 0.03 m/s^2, h
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexapod_control.core.kinematics.arrays import Array, read_only
+from hexapod_control.core.reality import CommandPath, Reality, reality, reported
 from hexapod_control.core.robot import Robot
 from hexapod_control.sim.mujoco_model import MujocoModel, build
 from hexapod_control.sim.start_poses import lowest_point, standing_pose
@@ -46,26 +48,76 @@ class SimulationReading:
     """Sensor readings and ground truth at one instant; arrays are read-only copies."""
 
     time: float  # [s] since reset
-    joints: Array  # (n, 3) [rad]
+    joints: Array  # (n, 3) [rad] as the servos report them
     joint_velocity: Array  # (n, 3) [rad/s]
     joint_torque: Array  # (n, 3) [N m] of the servos
-    foot_forces: Array  # (n,) [N] normal contact force
-    orientation: Array  # (4,) IMU quaternion, world from base_link
-    angular_velocity: Array  # (3,) [rad/s] gyro, in base_link
+    foot_forces: Array  # (n,) [N] normal contact force, as the contact sensors report it
+    orientation: Array  # (4,) quaternion, world from base_link
+    angular_velocity: Array  # (3,) [rad/s] in base_link
     acceleration: Array  # (3,) [m/s2] accelerometer, in base_link; +9.81 along z at rest
     position: Array  # (3,) [m] of base_link in the world
     velocity: Array  # (3,) [m/s] of base_link's origin, in base_link
 
 
+class _Response:
+    """The response of servos and contact sensors with errors, step by step of the physics."""
+
+    def __init__(self, errors: Reality, world: MujocoModel) -> None:
+        period = world.model.opt.timestep
+        self._path = CommandPath(errors, period)
+        self._slack = errors.slack.ravel()
+        self._actuator = world.actuator.ravel()
+        self._position = world.position.ravel()
+        self._angles = np.zeros(self._position.size)
+        self._contacts = np.zeros((1 + round(errors.contact_latency / period), len(world.feet)))  # [N] a ring
+        self._newest = 0  # row of the ring
+        self._targets = np.zeros(self._position.size)
+
+    def restart(self, joints: Array) -> None:
+        """Starts with servos that have long had the targets `joints` (n, 3) [rad]."""
+        self._targets = joints.ravel()
+        self._path.restart(joints)
+        self._contacts[:] = 0.0
+
+    def bands(self, targets: Array, steps: int, *, linear: bool) -> Iterator[tuple[Array, Array]]:
+        """For each step on the way to targets (n, 3) [rad]: the angles between which each servo has no torque."""
+        shares = np.arange(1, steps + 1)[:, np.newaxis] / steps if linear else np.ones((steps, 1))
+        start = self._targets
+        self._targets = targets.ravel().copy()
+        motors = self._path.advance(start + (self._targets - start) * shares)
+        return zip(motors - self._slack, motors + self._slack, strict=True)
+
+    def pull(self, data: mujoco.MjData, low: Array, high: Array) -> None:
+        """Lets the springs of the servos end at the nearer edge of the band without torque."""
+        angles = self._angles
+        data.qpos.take(self._position, out=angles)
+        np.maximum(angles, low, out=angles)
+        np.minimum(angles, high, out=angles)
+        data.ctrl[self._actuator] = angles
+
+    def note_contacts(self, forces: Array) -> None:
+        """Stores the contact forces (n,) [N] of a step."""
+        self._newest = (self._newest + 1) % len(self._contacts)
+        self._contacts[self._newest] = forces
+
+    @property
+    def sensed_contacts(self) -> Array:
+        """Contact forces (n,) [N], late."""
+        forces: Array = self._contacts[(self._newest + 1) % len(self._contacts)]
+        return forces
+
+
 class Simulation:
     """A robot in its world. Time advances only in `step`."""
 
-    def __init__(self, robot: Robot, urdf: str, settings: WorldSettings) -> None:
-        """Builds the world with the robot standing in it.
+    def __init__(self, robot: Robot, urdf: str, settings: WorldSettings, errors: Reality | None = None) -> None:
+        """Builds the world with the robot standing in it, with these errors, by default those of the settings.
 
         `urdf` is the text of the URDF. Raises ValueError if it does not fit the robot.
         """
-        self.world: MujocoModel = build(robot, urdf, settings, standing_pose(robot))
+        self.reality = errors or reality(robot, settings.reality, settings.reality_seed)
+        self._given_errors = errors
+        self.world: MujocoModel = build(robot, urdf, settings, self.reality, standing_pose(robot))
         self.model = self.world.model
         self.data = mujoco.MjData(self.model)
         # Views of the sensors, since finding them by name takes longer than reading them.
@@ -80,6 +132,8 @@ class Simulation:
         self._read_at = 0.0
         self._read_orientation = self._orientation.copy()
         self._push_until = 0.0
+        self._response = None if self.reality.is_ideal else _Response(self.reality, self.world)
+        self._noise = np.random.default_rng(self.reality.seed)
         self.reset(standing_pose(robot))
 
     @property
@@ -99,13 +153,15 @@ class Simulation:
         """
         data = self.data
         mujoco.mj_resetData(self.model, data)
-        data.qpos[self.world.position] = joints
-        data.ctrl[self.world.actuator] = joints
+        data.qpos[self.world.position] = joints + self.reality.zero_offset
+        data.ctrl[self.world.actuator] = data.qpos[self.world.position]
         data.qpos[2] = 0.0 if height is None else height
         if height is None:
             mujoco.mj_kinematics(self.model, data)
             data.qpos[2] = -lowest_point(self.model, data)
         self.unspent = self._push_until = 0.0
+        if self._response is not None:
+            self._response.restart(joints)
         mujoco.mj_forward(self.model, data)
 
     def step(self, targets: Array, dt: float, observe: Callable[[Simulation], None] | None = None) -> None:
@@ -118,6 +174,9 @@ class Simulation:
         self.unspent += dt
         steps = math.floor(self.unspent / self.model.opt.timestep + 1e-6)
         self.unspent -= steps * self.model.opt.timestep
+        if self._response is not None:
+            self._step_with_errors(self._response, targets, steps, observe)
+            return
         start = data.ctrl[ctrl].copy()
         linear = self.world.settings.between_targets == "linear"
         data.ctrl[ctrl] = targets
@@ -127,12 +186,26 @@ class Simulation:
         for index in range(1, steps + 1):
             if linear:
                 data.ctrl[ctrl] = start + (targets - start) * (index / steps)
-            if self._push_until and data.time >= self._push_until:
-                data.xfrc_applied[self.world.base] = 0.0
-                self._push_until = 0.0
+            self._end_push()
             mujoco.mj_step(self.model, data)
             if observe is not None:
                 observe(self)
+
+    def _step_with_errors(
+        self, response: _Response, targets: Array, steps: int, observe: Callable[[Simulation], None] | None
+    ) -> None:
+        for low, high in response.bands(targets, steps, linear=self.world.settings.between_targets == "linear"):
+            response.pull(self.data, low, high)
+            self._end_push()
+            mujoco.mj_step(self.model, self.data)
+            response.note_contacts(self.data.sensordata[self._foot_sensors])
+            if observe is not None:
+                observe(self)
+
+    def _end_push(self) -> None:
+        if self._push_until and self.data.time >= self._push_until:
+            self.data.xfrc_applied[self.world.base] = 0.0
+            self._push_until = 0.0
 
     def push(self, force: Array, duration: float) -> None:
         """Pushes the body at its center of mass with a force (3,) [N] in the world frame, for `duration` [s]."""
@@ -141,11 +214,11 @@ class Simulation:
 
     def changed(self, urdf: str, settings: WorldSettings) -> Simulation:
         """Returns a simulation of the same robot in another world, standing at the origin."""
-        return Simulation(self.robot, urdf, settings)
+        return Simulation(self.robot, urdf, settings, self._given_errors)
 
     @property
     def ground(self) -> WorldSettings:
-        """The settings that shape the ground, for comparison; all others have fixed values."""
+        """The settings that shape ground and robot, for comparison; all others have fixed values."""
         settings = self.world.settings
         usual = WorldSettings()
         unused = {name: getattr(usual, name) for name, worlds in ONLY_IN.items() if settings.world not in worlds}
@@ -157,6 +230,7 @@ class Simulation:
             getattr(self.data, name)[:] = getattr(other.data, name)
         self.data.time = other.data.time
         self.unspent = other.unspent
+        self._response = other._response
         mujoco.mj_forward(self.model, self.data)
 
     def release(self) -> None:
@@ -177,8 +251,8 @@ class Simulation:
 
     @property
     def joints(self) -> Array:
-        """Joint angles (n, 3) [rad]."""
-        return np.array(self.data.qpos[self.world.position])
+        """Joint angles (n, 3) [rad] as the servos report them."""
+        return reported(self.reality, self.data.qpos[self.world.position])
 
     @property
     def joint_velocity(self) -> Array:
@@ -193,7 +267,7 @@ class Simulation:
 
     @property
     def foot_forces(self) -> Array:
-        """Normal contact force of each foot (n,) [N]."""
+        """True normal contact force of each foot (n,) [N]."""
         forces: Array = self.data.sensordata[self._foot_sensors]
         return forces
 
@@ -216,8 +290,26 @@ class Simulation:
             rate /= elapsed
         self._read_at = self.time
         self._read_orientation = self._orientation.copy()
+        errors = self.reality
+        noise = self._noise.standard_normal((2, 3))
+        rate += errors.gyro_bias + errors.gyro_noise * noise[0]
+        acceleration = self._accelerometer + errors.accelerometer_bias + errors.accelerometer_noise * noise[1]
         w, x, y, z = self._orientation.tolist()
-        return InertialReading(self.time, (x, y, z, w), rate, self._accelerometer.copy())
+        # The heading that the chip integrates drifts by the bias of its gyro; gravity corrects roll and pitch.
+        half = 0.5 * float(errors.gyro_bias[2]) * self.time
+        c, s = math.cos(half), math.sin(half)
+        orientation = (c * x - s * y, c * y + s * x, c * z + s * w, c * w - s * z)
+        return InertialReading(self.time, orientation, rate, acceleration)
+
+    def _sensed_foot_forces(self) -> Array:
+        """Contact forces (n,) [N] as the sensors report them."""
+        if self._response is None:
+            return self.foot_forces
+        forces = self._response.sensed_contacts
+        noise = self.reality.contact_noise * self._noise.standard_normal(forces.shape)
+        # An unloaded sensor reports nothing: noise needs a contact.
+        noisy: Array = np.where(forces > 0.0, np.maximum(forces + noise, 0.0), 0.0)
+        return noisy
 
     def reading(self) -> SimulationReading:
         """Returns all present readings."""
@@ -225,12 +317,12 @@ class Simulation:
         rotation = data.xmat[world.base].reshape(3, 3)
         return SimulationReading(
             time=self.time,
-            joints=read_only(data.qpos[world.position]),
+            joints=read_only(self.joints),
             joint_velocity=read_only(data.qvel[world.velocity]),
             joint_torque=read_only(data.actuator_force[world.actuator]),
-            foot_forces=read_only(self.foot_forces),
-            orientation=read_only(self._orientation[XYZW]),
-            angular_velocity=read_only(self._gyro),
+            foot_forces=read_only(self._sensed_foot_forces()),
+            orientation=read_only(data.qpos[3:7][XYZW]),
+            angular_velocity=read_only(data.qvel[3:6]),
             acceleration=read_only(self._accelerometer),
             position=read_only(data.qpos[:3]),
             velocity=read_only(data.qvel[:3] @ rotation),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hexapod_control.core.quantity import check_fields, choice, number
+from hexapod_control.core.reality import IDEAL, REALITIES
 from hexapod_control.core.simulated_world import FRICTION, PAYLOAD, WORLDS
 from hexapod_control.sim.servo_models import servo_model
 
@@ -25,7 +26,7 @@ LIVE: Mapping[str, Any] = {"live": True}  # can be changed while the simulation 
 
 @dataclass(frozen=True, slots=True)
 class WorldSettings:
-    """Settings of ground, payload and servos; unit, bounds and description are in the metadata of the fields."""
+    """Settings of ground, robot and servos; unit, bounds and description are in the metadata of the fields."""
 
     world: str = choice("flat", f"ground: {', '.join(WORLDS)}", **LIVE)
     seed: int = number(0, "", 0, 2**31 - 1, "seed of blocks, bumps and obstacles", **LIVE)
@@ -37,6 +38,8 @@ class WorldSettings:
     room_size: float = number(5.0, "m", 2.0, 50.0, "side of the square room around the obstacles", **LIVE)
     friction: float = FRICTION.field(**LIVE)
     payload: float = PAYLOAD.field(**LIVE)
+    reality: str = choice(IDEAL, f"errors of servos, legs and sensors: {', '.join(REALITIES)}", **LIVE)
+    reality_seed: int = number(0, "", 0, 2**31 - 1, "seed of these errors: the robot that has them", **LIVE)
     servo_model: str = choice("", "servo of every joint, a name in servo_models.py; empty: that of the robot file")
     between_targets: str = choice(
         "hold", f"course of the target until the next one arrives: {', '.join(BETWEEN_TARGETS)}"
@@ -44,7 +47,7 @@ class WorldSettings:
     timestep: float = number(0.002, "s", 1e-4, 0.005, "step of the physics")
 
     def __post_init__(self) -> None:
-        for name, known in (("world", WORLDS), ("between_targets", BETWEEN_TARGETS)):
+        for name, known in (("world", WORLDS), ("reality", REALITIES), ("between_targets", BETWEEN_TARGETS)):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} must be one of {', '.join(known)}, is {getattr(self, name)!r}")
         if self.servo_model:

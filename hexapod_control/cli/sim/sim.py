@@ -12,6 +12,7 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import use_venv_prefix
 from hexapod_control.core.gait.gait_table import GaitSelection, unknown_gait
 from hexapod_control.core.quantity import Quantity, quantities
+from hexapod_control.core.reality import IDEAL, REALITIES
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.odometry import ODOMETRY_MODES
 from hexapod_control.core.simulated_world import SPEED_FACTOR
@@ -20,7 +21,7 @@ from hexapod_control.servos.settings.servo_section import WIRED
 from hexapod_control.sim.world_settings import WorldSettings
 from hexapod_control.web.page_address import PORT
 
-WORLD = ("world", "seed", "slope_deg", "block_height", "friction", "payload", "servo_model")
+WORLD = ("world", "seed", "slope_deg", "block_height", "friction", "payload", "servo_model", "reality", "reality_seed")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,6 +65,9 @@ def _add_world(world: HasArguments) -> None:
             add_number(world, f"--{name.replace('_', '-')}", replace(quantity, default=f"{quantity.default:g}"))
     camera = Quantity("Hz", 0.1, 30.0, "a camera at the front, for the page; without a number 10 Hz", "none")
     add_number(world, "--camera", camera, nargs="?", const=10.0)
+    world.add_argument(
+        "--reality", help=f"errors of servos, legs and sensors: {', '.join(REALITIES)} (default: {IDEAL})"
+    )
     world.add_argument("--servo-model", metavar="NAME", help="servo of all joints (default: the robot file's)")
 
 

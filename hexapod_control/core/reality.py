@@ -1,0 +1,180 @@
+"""What a real robot has and an ideal one has not: errors of its servos, legs and sensors.
+
+Angles of the servo driver are those of its calibration: a servo driven to the angle q turns its joint to
+q + `zero_offset`, and reports q there. Arrays (n, 3) have one row per leg of the robot, columns coxa, femur, tibia.
+
+A servo is a spring between target and joint that pulls only beyond its `slack`: its motor is not driven while the error
+is within the dead band, and the joint is free within half of the backlash on either side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hexapod_control.core.kinematics.arrays import Array, read_only
+from hexapod_control.core.robot import Robot
+
+IDEAL = "ideal"
+MOST_DEVIATIONS = 2.0  # of a drawn value from its median, in standard deviations: beyond, its owner would repair it
+
+
+# Defaults of arrays, which become arrays.
+NONE: Any = 0.0
+NOMINAL: Any = 1.0
+OF_THE_IMU = ("imu_mounting", "gyro_bias", "accelerometer_bias")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reality:
+    """The errors of one robot, by default none. A number given for an array is that of all its elements."""
+
+    legs: int
+    # Servos, (n, 3).
+    zero_offset: Array = NONE  # [rad] true angle of a joint less that of the driver
+    backlash: Array = NONE  # [rad] play between motor and joint, from end to end
+    latency: Array = NONE  # [s] from a target of the driver to the motor: bus and servo
+    dead_band: Array = NONE  # [rad] error up to which the motor is not driven
+    resolution: Array = NONE  # [rad] step of targets and of reported angles; 0 is none
+    stiffness: Array = NOMINAL  # share of the nominal value, like the next three
+    stall_torque: Array = NOMINAL
+    no_load_speed: Array = NOMINAL
+    friction: Array = NOMINAL
+    # Legs, (n, 3).
+    length: Array = NONE  # [m] of coxa, femur and tibia, beyond the robot file's
+    hip: Array = NONE  # [m] displacement along x, y, z of base_link
+    # IMU, (3,) about or along x, y, z.
+    imu_mounting: Array = NONE  # [rad] roll, pitch and yaw of the chip in base_link
+    gyro_bias: Array = NONE  # [rad/s]
+    accelerometer_bias: Array = NONE  # [m/s2]
+    gyro_noise: float = 0.0  # [rad/s] standard deviation
+    accelerometer_noise: float = 0.0  # [m/s2] standard deviation
+    # Foot contacts.
+    contact_latency: float = 0.0  # [s]
+    contact_noise: float = 0.0  # [N] standard deviation
+    seed: int = 0  # of the noise
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if each.type == "Array":
+                shape = (3,) if each.name in OF_THE_IMU else (self.legs, 3)
+                object.__setattr__(self, each.name, read_only(np.broadcast_to(getattr(self, each.name), shape)))
+
+    @property
+    def slack(self) -> Array:
+        """Error of the position (n, 3) [rad] up to which there is no torque."""
+        return self.backlash / 2.0 + self.dead_band
+
+    @property
+    def is_ideal(self) -> bool:
+        """Whether there are no errors."""
+        return all(np.all(getattr(self, each.name) == each.default) for each in fields(self)[1:-1])
+
+
+class _Spread(NamedTuple):
+    """How the values of an error are distributed over joints, legs or axes: normally, or their logarithm is."""
+
+    median: float
+    deviation: float  # standard deviation; of a factor its logarithm's
+    is_factor: bool = False
+
+    def values(self, draws: Array) -> Array:
+        """Values for standard normal draws."""
+        if self.is_factor:
+            return self.median * np.exp(self.deviation * draws)
+        return self.median + self.deviation * draws
+
+
+_TYPICAL: Mapping[str, _Spread] = {
+    "zero_offset": _Spread(0.0, math.radians(2.0)),
+    "backlash": _Spread(math.radians(1.0), 0.25, is_factor=True),
+    "latency": _Spread(0.04, 0.1, is_factor=True),
+    "dead_band": _Spread(math.radians(0.1), 0.0),
+    "resolution": _Spread(math.radians(0.1), 0.0),
+    "stiffness": _Spread(1.0, 0.1, is_factor=True),
+    "stall_torque": _Spread(1.0, 0.05, is_factor=True),
+    "no_load_speed": _Spread(1.0, 0.05, is_factor=True),
+    "friction": _Spread(1.0, 0.25, is_factor=True),
+    "length": _Spread(0.0, 0.001),
+    "hip": _Spread(0.0, 0.001),
+    "imu_mounting": _Spread(0.0, math.radians(1.0)),
+    "gyro_bias": _Spread(0.0, math.radians(0.05)),
+    "accelerometer_bias": _Spread(0.0, 0.05),
+    "gyro_noise": _Spread(math.radians(0.1), 0.0),
+    "accelerometer_noise": _Spread(0.05, 0.0),
+    "contact_latency": _Spread(0.02, 0.0),
+    "contact_noise": _Spread(0.1, 0.0),
+}
+_WORN: Mapping[str, _Spread] = {
+    **_TYPICAL,
+    "zero_offset": _Spread(0.0, math.radians(3.0)),
+    "backlash": _Spread(math.radians(2.0), 0.5, is_factor=True),
+    "latency": _Spread(0.06, 0.2, is_factor=True),
+    "stiffness": _Spread(0.8, 0.2, is_factor=True),
+    "stall_torque": _Spread(0.85, 0.1, is_factor=True),
+    "no_load_speed": _Spread(0.9, 0.05, is_factor=True),
+    "friction": _Spread(1.5, 0.4, is_factor=True),
+    "length": _Spread(0.0, 0.002),
+    "hip": _Spread(0.0, 0.002),
+    "imu_mounting": _Spread(0.0, math.radians(2.0)),
+    "gyro_bias": _Spread(0.0, math.radians(0.2)),
+}
+REALITIES: Mapping[str, Mapping[str, _Spread]] = {IDEAL: {}, "typical": _TYPICAL, "worn": _WORN}
+
+
+def reality(robot: Robot, level: str, seed: int = 0) -> Reality:
+    """Draws the errors of one robot of a level of `REALITIES`; the same seed gives the same robot.
+
+    A seed gives all levels the same pattern, and an error does not depend on which others a level has.
+    Raises ValueError for an unknown level.
+    """
+    if level not in REALITIES:
+        raise ValueError(f"reality must be one of {', '.join(REALITIES)}, is {level!r}")
+    legs = len(robot.legs)
+    ideal = Reality(legs, seed=seed)
+    drawn: dict[str, Any] = {}
+    for name, spread in REALITIES[level].items():
+        rng = np.random.default_rng([seed, *name.encode()])
+        draws = rng.standard_normal(np.shape(getattr(ideal, name)))
+        drawn[name] = spread.values(np.clip(draws, -MOST_DEVIATIONS, MOST_DEVIATIONS))
+    return replace(ideal, **drawn)
+
+
+class CommandPath:
+    """The way of targets from the driver to the motors: rounded to the servo's steps, offset and late."""
+
+    def __init__(self, errors: Reality, period: float) -> None:
+        """`period` [s] is that of the targets."""
+        self._offset = errors.zero_offset.ravel()
+        self._step = np.maximum(errors.resolution.ravel(), 1e-12)
+        self._steps = np.rint(errors.latency.ravel() / period).astype(int)
+        self._length = int(self._steps.max())
+        self._columns = np.arange(self._steps.size)
+        self._past = np.zeros((self._length, self._steps.size))
+
+    def restart(self, targets: Array) -> None:
+        """Starts with motors that have long been at targets (n, 3) [rad]."""
+        self._past[:] = self._rounded(targets.ravel())
+
+    def advance(self, course: Array) -> Array:
+        """Returns the motors' targets (k, 3 n) [rad] over k periods with targets `course` (k, 3 n) [rad]."""
+        course = np.concatenate((self._past, self._rounded(course)))
+        self._past = course[len(course) - self._length :]
+        rows = np.arange(self._length, len(course))[:, np.newaxis]
+        motors: Array = course[rows - self._steps, self._columns]
+        return motors
+
+    def _rounded(self, targets: Array) -> Array:
+        rounded: Array = np.rint(targets / self._step) * self._step + self._offset
+        return rounded
+
+
+def reported(errors: Reality, angles: Array) -> Array:
+    """The angles (n, 3) [rad] that servos report at true angles (n, 3) [rad] of their joints."""
+    angles = angles - errors.zero_offset
+    stepped: Array = np.where(errors.resolution > 0.0, np.rint(angles / np.maximum(errors.resolution, 1e-12)), 0.0)
+    return np.where(errors.resolution > 0.0, stepped * errors.resolution, angles)

@@ -1,0 +1,71 @@
+"""The errors of a real robot: drawn reproducibly, set by hand, and what they do to targets and reported angles."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.core.reality import REALITIES, CommandPath, Reality, reality, reported
+
+ROBOT = load("phantomx").robot
+PERIOD_S = 0.002
+IDEAL = reality(ROBOT, "ideal")
+
+
+def values(errors):
+    return {each.name: np.array(getattr(errors, each.name)) for each in dataclasses.fields(errors)}
+
+
+def path(**errors):
+    made = CommandPath(Reality(6, **errors), PERIOD_S)
+    made.restart(np.zeros((6, 3)))
+    return made
+
+
+def test_the_same_seed_gives_the_same_robot_and_another_seed_another():
+    one, again, other = (values(reality(ROBOT, "worn", seed)) for seed in (3, 3, 4))
+    assert all(np.array_equal(one[name], again[name]) for name in one)
+    assert not np.array_equal(one["zero_offset"], other["zero_offset"])
+
+
+def test_only_the_ideal_robot_has_no_errors_and_the_worn_one_has_the_largest():
+    assert [level for level in REALITIES if reality(ROBOT, level).is_ideal] == ["ideal"]
+    for name in ("zero_offset", "backlash", "latency", "length", "hip"):
+        typical, worn = (
+            np.mean([np.abs(getattr(reality(ROBOT, level, seed), name)) for seed in range(5)])
+            for level in ("typical", "worn")
+        )
+        assert 0.0 < typical < worn
+
+
+def test_errors_are_set_by_hand_for_one_joint_or_for_all():
+    play = np.zeros((6, 3))
+    play[2, 1] = math.radians(1.8)
+    loose = dataclasses.replace(IDEAL, backlash=play, latency=0.03)
+    assert loose.backlash[2, 1] == play[2, 1] and np.count_nonzero(loose.backlash) == 1
+    assert (loose.latency == 0.03).all() and not loose.is_ideal
+    with pytest.raises(ValueError):
+        loose.backlash[0, 0] = 1.0
+
+
+def test_an_unknown_level_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match="reality must be one of ideal, typical, worn, is 'new'"):
+        reality(ROBOT, "new")
+
+
+def test_a_motor_gets_its_target_after_its_latency_offset_and_in_its_steps():
+    latency = np.full((6, 3), 0.02)
+    latency[0, 0] = 0.05
+    late = path(latency=latency, zero_offset=0.1, resolution=0.01)
+    motors = np.concatenate([late.advance(np.full((7, 18), 0.123)) for _ in range(5)])
+    assert np.flatnonzero(np.diff(motors[:, 0])).tolist() == [24]
+    assert np.flatnonzero(np.diff(motors[:, 1])).tolist() == [9]
+    assert sorted(set(motors.ravel())) == pytest.approx([0.1, 0.22])
+
+
+def test_a_servo_reports_the_angle_of_its_own_zero_in_its_steps():
+    errors = dataclasses.replace(IDEAL, zero_offset=0.1, resolution=0.01)
+    assert reported(errors, np.full((6, 3), 0.223)) == pytest.approx(0.12)
+    assert reported(IDEAL, np.full((6, 3), 0.223)) == pytest.approx(0.223, abs=0.0)
