@@ -56,16 +56,21 @@ def run(args: argparse.Namespace) -> int:
     if settings.protocol == LOOPBACK:
         raise InputError("--protocol: must be given, this robot file has no servo bus")
     settings = dataclasses.replace(settings, baud=args.baud or settings.baud)
+    io = io_settings(file)
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     with stop_requests() as stop:
         try:
-            emulation = emulate(file.robot, settings, link, io_settings(file))
+            emulation = emulate(file.robot, settings, link, io)
         except BusError as error:
             raise InputError(f"--protocol: {error}") from None
         try:
             delayed = _begin(emulation, commands)
-            with sensor_bus(io_settings(file), sensors) if sensors else contextlib.nullcontext():
+            with sensor_bus(emulation.sensors, sensors) if sensors else contextlib.nullcontext():
                 _print(_start_text(args.robot, settings.protocol, settings.baud, link))
+                if io.feet and io.feet.chip == "gpio":
+                    _print(
+                        "The foot switches are on pins of a computer, which are not emulated: remove io.feet meanwhile"
+                    )
                 failed = _serve(emulation, delayed, stop)
         finally:
             emulation.pty.close()

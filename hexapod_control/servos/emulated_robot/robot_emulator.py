@@ -1,4 +1,4 @@
-"""Emulates the servos and sensors of a robot behind a pty; the robot lies on its belly without torque.
+"""Emulates the servos and sensors of a robot behind a pty; it lies on its belly on flat ground, without torque.
 
 Named faults are `NAME` or `NAME=VALUE`, followed by `@SECONDS` for a later time: drop=0.05, echo, unplug=5, slow=20@10.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +16,9 @@ from hexapod_control.core.names import JOINTS, joint_name
 from hexapod_control.core.posture.stand_up import lying_joints
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.bus.bus_interface import ServoFault
-from hexapod_control.servos.emulator.chips.i2c_wire import I2cChip, I2cWire, RegisterChip
-from hexapod_control.servos.emulator.chips.io_chips import EmulatedSupply, ImuMotion, imu_chip, supply_chip
+from hexapod_control.servos.emulated_robot.robot_sensors import RobotSensors
+from hexapod_control.servos.emulated_robot.weight import RobotWorld
+from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire
 from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.emulator.devices.i2c_adapter import I2cAdapter
 from hexapod_control.servos.emulator.emulated_line import WireFaults
@@ -33,7 +34,6 @@ from hexapod_control.servos.settings.servo_section import ServoSettings
 HOT_TEMPERATURE = 90.0  # [degC]
 FACTORY_ID = 1  # of a new servo
 NO_IO = IoSettings()
-AMPERES = 2.0  # of the emulated battery
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ class Emulation:
     world: LagWorld
     ids: tuple[int, ...]
     joints: tuple[JointCalibration, ...] = ()  # true calibrations, in row order
+    sensors: RobotSensors = field(default_factory=lambda: RobotSensors(NO_IO))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +160,15 @@ def _turn(emulation: Emulation, value: str) -> None:
         emulation.world.positions[index] = joint.raw(math.radians(angle))
 
 
+def _hold(held: bool) -> Callable[[Emulation, str], None]:
+    def act(emulation: Emulation, value: str) -> None:
+        if not isinstance(emulation.world, RobotWorld):
+            raise ValueError("needs a whole robot")
+        emulation.world.is_held = held
+
+    return act
+
+
 def _clear_faults(emulation: Emulation, value: str) -> None:
     world, pty = emulation.world, emulation.pty
     pty.faults = WireFaults()
@@ -169,6 +179,8 @@ def _clear_faults(emulation: Emulation, value: str) -> None:
         world.reboot(index)
     world.temperatures[:] = TEMPERATURE_DEGC
     world.loads[:] = 0.0
+    if isinstance(world, RobotWorld):
+        world.is_held = False
     if isinstance(pty.device, I2cAdapter):
         pty.device.wire.clear_faults()
     pty.come_back()
@@ -208,6 +220,8 @@ KINDS: Mapping[str, FaultKind] = {
     "turn": FaultKind(
         "JOINT,DEG", "this joint is turned by hand to this angle; turn=LEG,DEG,DEG,DEG turns a whole leg", _turn
     ),
+    "lift": FaultKind("", "the robot is held up by hand: no foot bears load", _hold(True)),
+    "lower": FaultKind("", "it is put on the ground again", _hold(False)),
     "overload": FaultKind(
         "ID", "this servo switches itself off", _on_servo(lambda world, index: world.latch(index, ServoFault.OVERLOAD))
     ),
@@ -238,20 +252,10 @@ def parse_fault(text: str) -> FaultCommand:
         raise ValueError(f"{text}: @ must be followed by a number of seconds, not {after!r}") from None
 
 
-def io_chips(io: IoSettings) -> list[I2cChip]:
-    """One chip for each device of the section; the robot is at rest."""
-    chips = [imu_chip(io.imu.chip, io.imu.address, ImuMotion())] if io.imu else []
-    if io.battery:
-        chips.append(supply_chip(io.battery, EmulatedSupply(VOLTS / io.battery.divider, AMPERES * io.battery.shunt)))
-    if io.feet and io.feet.chip == "mcp23017":
-        chips.append(RegisterChip(io.feet.address, {0x00: 0xFF, 0x01: 0xFF}, lambda chip: {0x12: 0xFF, 0x13: 0xFF}))
-    return chips
-
-
-def sensor_bus(io: IoSettings, link: Path) -> PseudoTerminal:
+def sensor_bus(sensors: RobotSensors, link: Path) -> PseudoTerminal:
     """An I2C bus with only the sensors of a robot, behind a link to a pty, for servos on another bus."""
     adapter = I2cAdapter(LagWorld(PROTOCOLS[I2C_SERVOS].scale, 0), ())
-    adapter.wire.chips += io_chips(io)
+    adapter.wire.chips += sensors.chips
     return PseudoTerminal(adapter, SENSOR_BAUD, link=link)
 
 
@@ -263,8 +267,11 @@ def emulate(robot: Robot, settings: ServoSettings, link: Path, io: IoSettings = 
     protocol = PROTOCOLS[settings.protocol]
     lying = np.ravel(np.array(lying_joints(robot))).tolist()
     positions = [joint.raw(angle) for joint, angle in zip(settings.joints, lying, strict=True)]
-    world = LagWorld(protocol.scale, len(settings.ids), positions=positions)
+    world = RobotWorld(robot, settings.joints, protocol.scale, positions)
     device = emulated_device(settings.protocol, world, settings.ids, settings.options)
+    sensors = RobotSensors(io)
+    world.weighed = lambda dt: sensors.measure(world, device, dt)
     if isinstance(device, I2cAdapter):
-        device.wire.chips += io_chips(io)
-    return Emulation(PseudoTerminal(device, settings.baud, link=link), world, settings.ids, settings.joints)
+        device.wire.chips += sensors.chips
+    pty = PseudoTerminal(device, settings.baud, link=link)
+    return Emulation(pty, world, settings.ids, settings.joints, sensors)

@@ -8,6 +8,7 @@ from hexapod_control.cli.servos.i2c import guess
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.section_writer import with_section
 from hexapod_control.servos.emulated_robot.robot_emulator import emulate, sensor_bus
+from hexapod_control.servos.emulated_robot.robot_sensors import RobotSensors
 from hexapod_control.servos.i2c.foot_switches import SWITCH_CHIPS
 from hexapod_control.servos.i2c.imu_chips import IMU_CHIPS
 from hexapod_control.servos.i2c.supply_sensor import SUPPLY_CHIPS
@@ -90,7 +91,7 @@ def test_sensors_on_a_separate_bus_are_found(tmp_path, capsys):
     pins = ", ".join(f"{leg}: {pin}" for pin, leg in enumerate(load(path).robot.leg_names))
     parts = f"  bus: {link}\n  imu: {{chip: bno055}}\n  battery: {{chip: ina219, address: 0x41}}\n"
     path.write_text(f"{path.read_text()}\nio:\n{parts}  feet: {{chip: mcp23017, pins: {{{pins}}}}}\n")
-    with sensor_bus(io_settings(load(path)), link):
+    with sensor_bus(RobotSensors(io_settings(load(path))), link):
         assert main(["i2c", "--robot", str(path), "scan"]) == 0
     assert capsys.readouterr().out.splitlines()[:-1] == [
         "0x20  found    MCP23017, io.feet",

@@ -17,7 +17,7 @@ from hexapod_control.servos.i2c.i2c_port import I2cRead, I2cWrite
 
 IDS = (3, 5, 8)
 CHIP = ("nack", "ack", "reset", "stuck")
-ROBOT = ("new", "turn")  # need servos with ids, and their joints
+ROBOT = ("new", "turn", "lift", "lower")  # need servos with ids and their joints, or a whole robot
 WIRE = ("drop", "flip", "corrupt", "truncate", "double", "glue", "split", "echo", "noise", "slow", "late", "mute")
 
 

@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from hexapod_control.servos.emulated_robot.robot_emulator import io_chips
+from hexapod_control.servos.emulated_robot.robot_sensors import RobotSensors
 from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire
 from hexapod_control.servos.emulator.chips.io_chips import EmulatedSupply, supply_chip
 from hexapod_control.servos.i2c import foot_switches, supply_sensor
@@ -177,7 +177,8 @@ def test_an_emulated_robot_lies_still_on_no_foot_with_a_battery_of_11_volts(monk
     battery = SupplySection(name, 0x4A, shunt=0.02, channel=1, divider=3.0)
     feet = FootSwitchSection("mcp23017", 0x21, "", (0, 9), "low", 0.0)
     line = Line(monkeypatch, battery, EmulatedSupply())
-    line.wire.chips = io_chips(IoSettings(imu=ImuSection("mpu6050", 0x69, (0, 0, 0)), battery=battery, feet=feet))
+    io = IoSettings(imu=ImuSection("mpu6050", 0x69, (0, 0, 0)), battery=battery, feet=feet)
+    line.wire.chips = RobotSensors(io).chips
     assert [chip.address for chip in line.wire.chips] == [0x69, 0x4A, 0x21]
     volts, amperes = [line.sensor.read() for _ in range(2)][-1]
     assert volts == pytest.approx(11.1, abs=0.04)
@@ -188,5 +189,6 @@ def test_an_emulated_robot_lies_still_on_no_foot_with_a_battery_of_11_volts(monk
 
 
 def test_other_switches_and_missing_sensors_have_no_emulated_chips():
-    assert io_chips(IoSettings()) == []
-    assert io_chips(IoSettings(feet=FootSwitchSection("gpio", 0x20, "/dev/gpiochip0", (1,), "low", 0.0))) == []
+    assert RobotSensors(IoSettings()).chips == []
+    feet = FootSwitchSection("gpio", 0x20, "/dev/gpiochip0", (1,), "low", 0.0)
+    assert RobotSensors(IoSettings(feet=feet)).chips == []

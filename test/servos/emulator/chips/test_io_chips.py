@@ -9,7 +9,7 @@ import pytest
 
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.servos.bus.pulse_board import SCALE
-from hexapod_control.servos.emulated_robot.robot_emulator import io_chips
+from hexapod_control.servos.emulated_robot.robot_sensors import RobotSensors
 from hexapod_control.servos.emulator.chips.i2c_wire import I2cWire, RegisterChip
 from hexapod_control.servos.emulator.chips.io_chips import (
     EmulatedAds7830,
@@ -150,7 +150,7 @@ def test_the_counts_of_an_imu_end_at_16_bits_and_its_ranges_at_the_fourth():
 
 def test_foot_switches_are_released_and_their_pins_are_inputs_after_power_on():
     feet = FootSwitchSection("mcp23017", 0x21, "", (1, 2), "low", 0.0)
-    (chip,) = io_chips(IoSettings(feet=feet))
+    (chip,) = RobotSensors(IoSettings(feet=feet)).chips
     assert chip.acknowledges(0x21)
     chip.write(0x21, b"\x00")
     assert chip.read(4) == b"\xff\xff\x00\x00"
