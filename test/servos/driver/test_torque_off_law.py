@@ -38,7 +38,7 @@ OF_LINE = [
 ]
 OF_SERVOS = ["unplug=ID", "plug=ID", "alone=ID", "overload=ID", "heat=ID", "power=4", "well"]
 OF_I2C = ["nack=0x40", "ack=0x40", "reset=0x40", "stuck"]
-ELSEWHERE = {"turn"}  # needs a servo without torque
+ELSEWHERE = {"turn", "lift", "lower"}  # need a servo without torque, or a whole robot
 EVIDENCE = (  # in reports: what was read back
     "as in a brown-out",
     "was overloaded: restarted",
