@@ -12,7 +12,7 @@ from typing import Any
 from hexapod_control.config.errors import FileError
 from hexapod_control.config.robots.draft.questions.answers_file import answers_path, write_answers
 from hexapod_control.config.robots.draft.questions.drawings import svg_drawing
-from hexapod_control.config.robots.draft.questions.interview import CONFIRMED, Interview
+from hexapod_control.config.robots.draft.questions.interview import Interview, plain
 from hexapod_control.config.robots.draft.questions.question import Question
 from hexapod_control.config.robots.draft.questions.units import AnswerError, DoubtfulAnswerError, Part, split
 from hexapod_control.web.dialog_pages.request_server import PORT, Reply, RequestServer
@@ -120,8 +120,8 @@ def question_view(interview: Interview) -> dict[str, Any]:
         "key": question.key,
         "prompt": question.prompt,
         "choices": question.choices,
-        "proposal": proposal.removesuffix(CONFIRMED).strip(),
-        "fields": _fields(question.parts, proposal.removesuffix(CONFIRMED)),
+        "proposal": plain(proposal),
+        "fields": _fields(question.parts, plain(proposal)),
         "refusal": refusal,
         "undo": interview.can_undo,
         "drawing": _drawing(interview, question, proposal or None),

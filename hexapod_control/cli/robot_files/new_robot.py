@@ -10,14 +10,12 @@ from pathlib import Path
 from hexapod_control.cli.bounded_options import InputError, output_file
 from hexapod_control.cli.robot_files import check
 from hexapod_control.config.errors import FAILED, INTERRUPTED
-from hexapod_control.config.robots.draft.questions.answered_robot import NOTES
 from hexapod_control.config.robots.draft.questions.answers_file import answers_path, read_answers, write_answers
 from hexapod_control.config.robots.draft.questions.canvas import WIDTH
 from hexapod_control.config.robots.draft.questions.drawings import drawing
 from hexapod_control.config.robots.draft.questions.interview import CONFIRMED, Interview
 from hexapod_control.config.robots.draft.questions.units import AnswerError, DoubtfulAnswerError
 from hexapod_control.config.robots.draft.robot_draft import robot_name
-from hexapod_control.config.robots.draft.robot_text import robot_text
 from hexapod_control.config.robots.draft.views import views_svg
 from hexapod_control.config.robots.robot_file import load
 
@@ -131,7 +129,8 @@ def _ask(interview: Interview) -> None:
         except AnswerError as error:
             if not sys.stdin.isatty():
                 raise AnswerError(f"question {number}, {question.key}: {error}") from None
-            keep = f"; {CONFIRMED} behind the answer keeps it" if isinstance(error, DoubtfulAnswerError) else ""
+            kept = isinstance(error, DoubtfulAnswerError)
+            keep = f"; {CONFIRMED} behind the answer keeps it, and a reason may follow" if kept else ""
             _say(f"Not possible: {error}{keep}.")
 
 
@@ -173,7 +172,7 @@ def _finish(interview: Interview, args: argparse.Namespace) -> int:
 def _write(interview: Interview, path: Path) -> Path:
     """Writes robot file and picture. Returns the picture."""
     picture = path.with_suffix(".svg")
-    path.write_text(robot_text(interview.result(), NOTES), encoding="utf-8")
+    path.write_text(interview.text(), encoding="utf-8")
     picture.write_text(views_svg(load(path.absolute()).robot), encoding="utf-8")
     print(f"\nrobot file: {path}\npicture:    {picture}\n", flush=True)
     return picture

@@ -13,8 +13,9 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, Rectangle
+from matplotlib.patches import Circle, Polygon, Rectangle
 
+from hexapod_control.config.robots.draft.views import body_outline
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
 from hexapod_control.core.kinematics.se2 import Twist
@@ -25,6 +26,7 @@ from hexapod_control.evaluation.robot_check.subject import Remark, Subject
 
 DIRECTIONS = 24  # of the speed envelope
 COLOURS = ("#d1495b", "#edae49", "#00798c")  # coxa, femur, tibia
+BODY = "#30343c"
 STYLE = """body{font:16px/1.5 sans-serif;max-width:1000px;margin:2em auto;padding:0 1em}td{padding:.2em .8em .2em 0;
 vertical-align:top}.wrong,.problem{color:#b00020;font-weight:bold}.note{color:#8a5a00}svg{max-width:100%;height:auto}"""
 
@@ -34,10 +36,10 @@ def views(subject: Subject) -> Figure:
     robot = subject.robot
     stance = subject.capabilities.neutral_stance
     figure, (above, side) = plt.subplots(1, 2, figsize=(10, 5))
+    above.add_patch(Polygon([(-y, x) for x, y in body_outline(robot)], color=BODY))
+    corner = [robot.body.center[axis] - robot.body.size[axis] / 2 for axis in (0, 2)]
+    side.add_patch(Rectangle((corner[0], corner[1]), robot.body.size[0], robot.body.size[2], color=BODY))
     for axes, right, up, sign in ((above, 1, 0, -1.0), (side, 0, 2, 1.0)):
-        corner = (sign * robot.body.center[right] - robot.body.size[right] / 2, robot.body.center[up])
-        corner = (corner[0], corner[1] - robot.body.size[up] / 2)
-        axes.add_patch(Rectangle(corner, robot.body.size[right], robot.body.size[up], color="#30343c"))
         for leg, row in zip(robot.legs, subject.standing, strict=True):
             points = [leg.hip, *(hip_to_base(leg, point) for point in leg_forward(leg, row))]
             axes.plot([sign * p[right] for p in points], [p[up] for p in points], color="#2a9468", marker="o", ms=3)

@@ -16,10 +16,8 @@ import numpy as np
 from support.kits.memory_wire import AT_ONCE, MemoryPort
 from support.kits.operator import Operator, is_about
 
-from hexapod_control.config.robots.draft.questions.answered_robot import NOTES
 from hexapod_control.config.robots.draft.questions.interview import CONFIRMED, Interview
 from hexapod_control.config.robots.draft.questions.units import AnswerError, DoubtfulAnswerError
-from hexapod_control.config.robots.draft.robot_text import robot_text
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.kinematics.whole_body import standing_joints
@@ -108,7 +106,7 @@ class Build:
                 interview.answer((answer or interview.default()) + CONFIRMED)
             except AnswerError:
                 interview.answer("")
-        self.path.write_text(robot_text(interview.result(), NOTES))
+        self.path.write_text(interview.text())
 
     def _plugs(self, count, row):
         """Ids of the servos in a random order of joints."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from hexapod_control.config.robots.draft.leg_draft import LegGeometry
 from hexapod_control.config.robots.draft.robot_draft import DraftServo, Origin, SourcedValue
+from hexapod_control.config.robots.plausibility.check_values import THICKEST
 from hexapod_control.config.robots.servo_table import version_for
 from hexapod_control.core.names import JOINTS
 
@@ -31,7 +32,8 @@ def assumed_radii(
         for name, share in RADIUS_SHARES.items()
     }
     for name, length in zip(JOINTS, (leg.coxa, leg.femur, leg.tibia), strict=True):
-        least = math.sqrt(masses[name].value / (math.pi * max(length, MIN_LENGTH_M) * LINK_DENSITY))
+        length = max(length, MIN_LENGTH_M)
+        least = min(math.sqrt(masses[name].value / (math.pi * length * LINK_DENSITY)), THICKEST[name] * length)
         if found[name].value < least:
             found[name] = SourcedValue(least, Origin.ASSUMED, "by the mass")
     if foot is not None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from hexapod_control.config.robots.draft.leg_draft import DraftJoint, LegGeometry
 from hexapod_control.config.robots.draft.robot_draft import DraftBody, DraftServo, DraftStance, RobotDraft, SourcedValue
-from hexapod_control.config.robots.foothold_choice import ScoredStance, best_stance, neutral_turns
+from hexapod_control.config.robots.foothold_choice import MAX_COXA_RAD, ScoredStance, best_stance, neutral_turns
 from hexapod_control.config.robots.robot_keys import MIN_COXA_M
 from hexapod_control.core.gait.gait_table import AUTO, derived_gaits
 from hexapod_control.core.gait.swing_trajectory import travel_and_lift
@@ -206,7 +206,11 @@ def _neutral_turns(legs: Mapping[str, LegGeometry], middle: np.ndarray) -> Itera
     for leg in legs.values():
         x, y = leg.hip[:2] - middle
         rows.append(
-            neutral_turns(_joint(leg.joints[0], 1.0, 1.0, 1.0), math.remainder(math.atan2(y, x) - leg.yaw, math.tau))
+            neutral_turns(
+                _joint(leg.joints[0], 1.0, 1.0, 1.0),
+                math.remainder(math.atan2(y, x) - leg.yaw, math.tau),
+                MAX_COXA_RAD,
+            )
         )
     return (dict(zip(legs, turns, strict=True)) for turns in zip(*rows, strict=True))
 

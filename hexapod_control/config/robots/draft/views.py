@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import pairwise
 from xml.sax.saxutils import escape
 
 from hexapod_control.core.kinematics.leg_kinematics import base_to_hip, hip_to_base, leg_forward, leg_inverse
@@ -11,6 +12,8 @@ from hexapod_control.core.robot import Leg, Point, Robot, Vector
 
 SIZE = 420  # [px] of one view
 MARGIN = 60  # [px]
+EVEN = 1.1  # largest over smallest distance, and over smallest angle, of hips on a circle
+BOX = ((1.0, 1.0), (1.0, -1.0), (-1.0, -1.0), (-1.0, 1.0))  # corners from above
 LEFT = "#2e8b57"
 RIGHT = "#e4572e"
 INK = "#20262d"
@@ -33,7 +36,12 @@ def views_svg(robot: Robot) -> str:
         return 1.5 * SIZE + scale * point[0], SIZE / 2.0 - scale * point[2]
 
     near = [name for name, chain in chains.items() if chain[-1][1] <= 0.0]  # the right legs hide the left ones
-    parts = [*_view(robot, chains, top, "from above", chains), *_view(robot, chains, side, "from the right", near)]
+    above = [(x, y, 0.0) for x, y in body_outline(robot)]
+    beside = [_corner(robot, *signs) for signs in ((-1, 0, -1), (-1, 0, 1), (1, 0, 1), (1, 0, -1))]
+    parts = [
+        *_view(robot, chains, above, top, "from above", chains),
+        *_view(robot, chains, beside, side, "from the right", near),
+    ]
     x0, ground = side((-reach, 0.0, -robot.walk.height))
     x1, _ = side((reach, 0.0, -robot.walk.height))
     parts.append(_line([(x0, ground), (x1, ground)], PALE, 1.0))
@@ -55,16 +63,16 @@ def _chain(robot: Robot, leg: Leg) -> tuple[Vector, ...]:
 
 
 def _view(
-    robot: Robot, chains: dict[str, tuple[Vector, ...]], seen: Projection, title: str, labelled: Collection[str]
+    robot: Robot,
+    chains: dict[str, tuple[Vector, ...]],
+    body: Sequence[Vector],
+    seen: Projection,
+    title: str,
+    labelled: Collection[str],
 ) -> Iterator[str]:
     yield _text((seen((0.0, 0.0, 0.0))[0], 24.0), f"{robot.name} {title}", INK)
-    corners = [_corner(robot, *signs) for signs in ((-1, -1, -1), (-1, 1, 1), (1, 1, 1), (1, -1, -1))]
-    points = [seen(corner) for corner in corners]
-    (left, right), (top, bottom) = (sorted((min(v), max(v))) for v in zip(*points, strict=True))
-    yield (
-        f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}" '
-        f'fill="none" stroke="{INK}"/>'
-    )
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(seen, body))
+    yield f'<polygon points="{path}" fill="none" stroke="{INK}"/>'
     for name, chain in chains.items():
         colour = LEFT if chain[-1][1] > 0.0 else RIGHT
         line = [seen(point) for point in chain]
@@ -76,6 +84,19 @@ def _view(
             yield _text((x, y + (14.0 if y > SIZE / 2.0 else -8.0)), name, PALE, 9.0)
     x, y = seen((0.0, 0.0, 0.0))
     yield f'<path d="M{x - 5:.1f},{y:.1f} h10 M{x:.1f},{y - 5:.1f} v10" stroke="{INK}"/>'
+
+
+def body_outline(robot: Robot) -> tuple[Point, ...]:
+    """Corners (x, y) [m] of the body from above, in base_link: a polygon if its hips are on a circle, else the box."""
+    x, y, _ = robot.body.center
+    hips = sorted((math.atan2(leg.hip[1] - y, leg.hip[0] - x), math.dist(leg.hip[:2], (x, y))) for leg in robot.legs)
+    angles, distances = zip(*hips, strict=True)
+    gaps = [b - a for a, b in pairwise((*angles, angles[0] + math.tau))]
+    even = max(distances) < EVEN * min(distances) and max(gaps) < EVEN * min(gaps)
+    corners = [(math.cos(angle), math.sin(angle)) for angle in angles] if even and len(hips) > len(BOX) else BOX
+    ends = [max(map(abs, along)) for along in zip(*corners, strict=True)]
+    x_scale, y_scale = (size / (2.0 * end) for size, end in zip(robot.body.size, ends, strict=False))
+    return tuple((x + x_scale * forward, y + y_scale * left) for forward, left in corners)
 
 
 def _corner(robot: Robot, *signs: int) -> Vector:

@@ -8,7 +8,7 @@ import numpy as np
 
 from hexapod_control.config.robots.draft.assumptions import LEG_SHARES, assumed_radii, table_servo, unlisted_servo
 from hexapod_control.config.robots.draft.leg_draft import DraftJoint, LegGeometry
-from hexapod_control.config.robots.draft.questions.layouts import HipPlace, layout, right_of
+from hexapod_control.config.robots.draft.questions.layouts import HipPlace, circle_hip, layout, right_of
 from hexapod_control.config.robots.draft.questions.question import OTHER_SERVO, Answers
 from hexapod_control.config.robots.draft.questions.units import AnswerError
 from hexapod_control.config.robots.draft.robot_draft import (
@@ -87,14 +87,17 @@ def _rise(answered: Answers) -> float:
 def _hips(answered: Answers) -> dict[str, HipPlace]:
     """Hips by leg, left ones first, front to rear."""
     chosen = layout(answered)
-    found = {}
+    found: dict[str, HipPlace] = {}
     for side in ("left", "right"):
         for place in chosen.places:
+            name = f"{side}_{place}"
             if side == "right" and chosen.mirrored:
-                found[f"right_{place}"] = right_of(answered.numbers[f"hip left_{place}"])
+                found[name] = right_of(found[f"left_{place}"])
+            elif chosen.circle:
+                found[name] = circle_hip(chosen, place, answered.numbers["radius"][0])
             else:
-                x, y, direction = answered.numbers[f"hip {side}_{place}"]
-                found[f"{side}_{place}"] = (x, y, direction)
+                x, y, direction = answered.numbers[f"hip {name}"]
+                found[name] = (x, y, direction)
     return found
 
 

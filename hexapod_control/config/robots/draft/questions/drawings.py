@@ -8,6 +8,7 @@ from typing import Union
 
 from hexapod_control.config.robots.draft.questions.canvas import ASPECT, WIDTH, Canvas, CanvasSize
 from hexapod_control.config.robots.draft.questions.svg_canvas import SvgCanvas
+from hexapod_control.config.robots.draft.views import body_outline
 from hexapod_control.core.robot import Leg, Point, Robot, Vector
 
 STAND = r"""
@@ -67,7 +68,7 @@ def _from_above(
     feet = {leg.name: _ahead(leg.hip, leg.hip_yaw, math.dist(leg.hip[:2], leg.foothold)) for leg in robot.legs}
     points = [_turned(point) for point in (*feet.values(), *(leg.hip for leg in robot.legs))]
     length, width, _ = robot.body.size
-    corners = [_turned((x * length / 2.0, y * width / 2.0)) for x, y in ((1, 1), (1, -1), (-1, -1), (-1, 1))]
+    corners = [_turned(corner) for corner in body_outline(robot)]
     across, up = zip(*points, *corners, strict=True)
     canvas = canvas_type((min(across), min(up)), (max(across), max(up)), FROM_ABOVE)
     for start, end in zip(corners, (*corners[1:], corners[0]), strict=True):
@@ -84,6 +85,15 @@ def _from_above(
         canvas.measure(_turned((-length / 4.0, width / 2.0)), _turned((-length / 4.0, -width / 2.0)), "width")
     for leg in [leg for leg in robot.legs if hip and leg.name in legs][:1]:
         _measure_hip(canvas, leg)
+    return canvas
+
+
+def _radius(robot: Robot, _: Collection[str], canvas_type: type[DrawingCanvas]) -> DrawingCanvas:
+    canvas = _from_above(robot, (), canvas_type)
+    hip = _turned(robot.legs[-1].hip)
+    canvas.measure((0.0, 0.0), hip, "radius")
+    canvas.middle((0.0, 0.0))
+    canvas.joint(hip, strong=True)
     return canvas
 
 
@@ -172,6 +182,7 @@ DRAWINGS: dict[str, Draw] = {
     "leg": _one_leg,
     "body": _body,
     "hips": _from_above,
+    "radius": _radius,
     "lengths": _leg({"hip": "hip", "coxa": "coxa", "femur": "femur", "tibia": "tibia", "foot": "middle of the ball"}),
     "offsets": _leg({"hip": "hip", "femur axis": "femur axis: above, beside?"}),
     "servos": _leg({"hip": "coxa servo", "femur axis": "femur servo", "knee": "tibia servo"}),
@@ -184,7 +195,7 @@ DRAWINGS: dict[str, Draw] = {
     "turn tibia": _leg({"knee": "this joint: + foot up and out"}),
     "height": _leg({"hip": "hip", "height": "hip height", "foot": "ground"}),
 }
-KINDS_FROM_ABOVE = ("top", "leg", "body", "hips")
+KINDS_FROM_ABOVE = ("top", "leg", "body", "hips", "radius")
 SCENES = {"stand": STAND, "weight": WEIGHT, "walk": WALK}  # the same for all robots
 
 

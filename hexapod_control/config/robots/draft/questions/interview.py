@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,12 +17,19 @@ from hexapod_control.config.robots.draft.questions.units import AnswerError, Dou
 from hexapod_control.config.robots.draft.robot_draft import RobotDraft
 from hexapod_control.config.robots.draft.robot_text import robot_text
 from hexapod_control.config.robots.draft.stance_search import draft_robot
-from hexapod_control.config.robots.plausibility.check_values import findings
-from hexapod_control.config.robots.plausibility.finding import CheckedRobot
+from hexapod_control.config.robots.plausibility.check_values import findings, located_errors
+from hexapod_control.config.robots.plausibility.finding import CheckedRobot, Finding
 from hexapod_control.config.robots.robot_file import from_text
 from hexapod_control.core.robot import Robot
 
-CONFIRMED = "!"  # suffix that confirms an implausible answer
+CONFIRMED = "!"  # behind an implausible answer: keeps it; a reason may follow
+KEPT = "kept in hexapod new although it is unusual"
+CHOSEN = "chosen by hexapod new"
+
+
+def plain(text: str) -> str:
+    """An answer without the sign that confirms it, and without the reason behind that."""
+    return text.partition(CONFIRMED)[0].strip()
 
 
 class Interview:
@@ -56,7 +64,7 @@ class Interview:
 
     def robot(self, current: str | None = None) -> Robot:
         """The robot of the answers so far, completed by usual values; `current` answers the current question."""
-        complete = self._complete(None if current is None else current.removesuffix(CONFIRMED))
+        complete = self._complete(None if current is None else plain(current))
         complete.numbers.pop(HEIGHT.key, None)  # drawings need no stance
         return draft_robot(draft(self.name, complete))
 
@@ -71,17 +79,16 @@ class Interview:
     def check(self, text: str) -> None:
         """Raises AnswerError for an answer to the current question that is out of bounds, or DoubtfulAnswerError."""
         question = self._current()
-        plain = text.removesuffix(CONFIRMED)
         answered = self._answered(self._position)
-        answered.add(question, plain)
+        answered.add(question, plain(text))
         question.rule(answered)
-        complete = self._complete(plain)
+        complete = self._complete(plain(text))
         if question.key == "limits":
             best_height(complete)
         drafted = draft(self.name, complete)
         _refuse_inconsistent(question, drafted)
-        if not text.endswith(CONFIRMED):
-            _refuse_implausible(question, drafted, layout(complete).mirrored)
+        if CONFIRMED not in text:
+            self._refuse_implausible(question, drafted, layout(complete).mirrored)
 
     def back(self) -> None:
         """Returns to the previous question."""
@@ -111,6 +118,36 @@ class Interview:
     def result(self) -> RobotDraft:
         """The complete robot."""
         return draft(self.name, self._answered(self.number[1]))
+
+    def text(self) -> str:
+        """The robot file of the complete robot; implausible values that were kept are confirmed in it."""
+        drafted = self.result()
+        return robot_text(drafted, replace(NOTES, confirmed=dict(self._confirmed(drafted))))
+
+    def _confirmed(self, drafted: RobotDraft) -> Iterator[tuple[str, str]]:
+        """Keys of implausible values with the reasons why they are right; of those that no question asks for, too."""
+        file = from_text(Path("answers"), robot_text(drafted, NOTES))
+        asked = tuple(self._all_questions())
+        for finding in findings(CheckedRobot(file.robot, file.models)):
+            reason = self._reason(asked, finding)
+            if reason or not any(question.concerns(finding) for question in asked):
+                yield from ((error.key, reason or CHOSEN) for error in located_errors(file.document, [finding]))
+
+    def _reason(self, questions: Iterable[Question], finding: Finding) -> str:
+        """Why an implausible value is right, by the answers to these questions; empty if none of them was kept."""
+        answers = (self.answers.get(question.key, "") for question in questions if question.concerns(finding))
+        kept = next((text for text in answers if CONFIRMED in text), None)
+        return "" if kept is None else kept.partition(CONFIRMED)[2].strip() or KEPT
+
+    def _refuse_implausible(self, question: Question, drafted: RobotDraft, mirrored: bool) -> None:
+        robot = draft_robot(drafted)
+        models = (drafted.servo.model,) * len(robot.legs)
+        before = [each for i, each in enumerate(self._all_questions()) if i < self._position]
+        for finding in findings(CheckedRobot(robot, models), mirrored):
+            if question.concerns(finding) and not self._reason(before, finding):
+                raise DoubtfulAnswerError(
+                    f"{finding.key}: {finding.value}, {finding.bound} (in m, kg, N m, rad/s), {finding.remedy}"
+                )
 
     def _current(self) -> Question:
         question = self.question
@@ -161,7 +198,7 @@ class Interview:
 def _read(answered: Answers, question: Question, text: str | None) -> None:
     """Reads an answer; the usual value if the answer is missing or invalid."""
     try:
-        answered.add(question, question.default(answered) if text is None else text.removesuffix(CONFIRMED))
+        answered.add(question, question.default(answered) if text is None else plain(text))
         question.rule(answered)
     except AnswerError:
         if text is None:
@@ -187,13 +224,3 @@ def _inconsistency(text: str) -> tuple[str, str] | None:
     except RobotFileError as error:
         return error.key, f"{error.key}: {error.text}"
     return None
-
-
-def _refuse_implausible(question: Question, drafted: RobotDraft, mirrored: bool) -> None:
-    robot = draft_robot(drafted)
-    models = (drafted.servo.model,) * len(robot.legs)
-    for finding in findings(CheckedRobot(robot, models), mirrored):
-        if finding.key in question.findings and (not question.legs or finding.leg in question.legs):
-            raise DoubtfulAnswerError(
-                f"{finding.key}: {finding.value}, {finding.bound} (in m, kg, N m, rad/s), {finding.remedy}"
-            )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from hexapod_control.config.robots.draft.questions.units import AnswerError, Part, numbers
+from hexapod_control.config.robots.plausibility.finding import Finding
 from hexapod_control.config.robots.servo_table import nearest_models
 from hexapod_control.core.names import quoted
 
@@ -43,6 +44,10 @@ class Question:
     rule: Callable[[Answers], None] = lambda _: None  # raises AnswerError for contradictions
     findings: tuple[str, ...] = ()  # keys of the robot file with which plausibility rules refer to this answer
     legs: tuple[str, ...] = ()  # positioned by the answer; empty: it applies to all
+
+    def concerns(self, finding: Finding) -> bool:
+        """Whether an implausible value is one of this answer."""
+        return finding.key in self.findings and (not self.legs or finding.leg in self.legs)
 
     @property
     def unit(self) -> str:

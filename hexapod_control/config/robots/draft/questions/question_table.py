@@ -205,11 +205,24 @@ def questions(answered: Answers) -> Iterator[Question]:
     yield LEGS
     yield BODY
     chosen = layout(answered)
-    for side in ("left",) if chosen.mirrored else ("left", "right"):
+    if chosen.circle:
+        yield _radius(chosen)
+    for side in () if chosen.circle else ("left",) if chosen.mirrored else ("left", "right"):
         for place in chosen.places:
             yield _hip(chosen, side, place)
     yield from (row.question for row in TABLE if row.asked(answered))
     yield HEIGHT
+
+
+def _radius(chosen: Layout) -> Question:
+    return Question(
+        "radius",
+        "Radius of the circle of hips: from the middle of the body to the axis of any coxa",
+        "radius",
+        lambda answered: usual.radius(chosen, answered),
+        (_part("radius", LENGTH, "body.size"),),
+        findings=("hip", "body.size"),
+    )
 
 
 def _hip(chosen: Layout, side: str, place: str) -> Question:

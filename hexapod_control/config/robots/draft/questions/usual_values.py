@@ -5,7 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from hexapod_control.config.robots.draft.questions.layouts import Layout, rear_of, right_of, usual_hip
+from hexapod_control.config.robots.draft.questions.layouts import (
+    Layout,
+    rear_of,
+    right_of,
+    usual_hip,
+    usual_radius,
+)
 from hexapod_control.config.robots.draft.questions.question import OTHER_SERVO, Answers
 from hexapod_control.config.robots.draft.questions.units import LENGTH, MASS, Part, shown
 from hexapod_control.config.robots.servo_table import usual_voltage, versions
@@ -22,6 +28,7 @@ COXA_DEG = (-75.0, 75.0)
 FEMUR_DEG = (-100.0, 130.0)
 TIBIA_DEG = (-165.0, 10.0)
 SERVO_SHARE = 0.47  # mass of all servos over the mass of the robot
+MOST_SERVO_SHARE = 0.75  # the same in a robot of little else
 LEG_SERVOS = 3.2  # mass of a leg over the mass of a servo
 BODY_DENSITY = (300.0, 1200.0)  # [kg/m3] of robots
 
@@ -32,7 +39,7 @@ def body(layout: Layout) -> str:
 
 
 def hip(layout: Layout, side: str, place: str, answered: Answers, parts: Sequence[Part]) -> str:
-    """A hip: the mirror image of a known one, or its usual position, on the circle of the first one."""
+    """A hip: the mirror image of a known one, or its usual position."""
     counterpart = answered.numbers.get(f"hip left_{place}")
     if side == "right" and counterpart is not None:
         return shown(right_of(counterpart), parts)
@@ -41,13 +48,12 @@ def hip(layout: Layout, side: str, place: str, answered: Answers, parts: Sequenc
     front = answered.numbers.get(f"hip {side}_{layout.places[count - 1 - index]}")
     if front is not None and index >= count / 2.0:
         return shown(rear_of(front), parts)
-    x, y, direction = usual_hip(layout, place, answered.numbers["body"])
-    first = answered.numbers.get(f"hip {side}_{layout.places[0]}")
-    if layout.circle and first is not None:
-        share = math.hypot(first[0], first[1]) / math.hypot(x, y)
-        x *= share
-        y *= share
-    return shown((x, y, direction), parts)
+    return shown(usual_hip(layout, place, answered.numbers["body"]), parts)
+
+
+def radius(layout: Layout, answered: Answers) -> str:
+    """The radius of a circle of hips."""
+    return LENGTH.shown(usual_radius(layout, answered.numbers["body"]))
 
 
 def voltage(model: str) -> str:
@@ -72,5 +78,6 @@ def masses(answered: Answers, legs: int) -> str:
     leg = LEG_SERVOS * servo
     volume = math.prod(answered.numbers["body"])
     rest = 3.0 * legs * servo / SERVO_SHARE - legs * leg
-    rest = min(max(rest, BODY_DENSITY[0] * volume), BODY_DENSITY[1] * volume)
+    lightest = 3.0 * legs * servo / MOST_SERVO_SHARE - legs * leg
+    rest = max(min(max(rest, BODY_DENSITY[0] * volume), BODY_DENSITY[1] * volume), lightest)
     return " ".join(f"{value / MASS.factors[MASS.usual]:.0f}" for value in (rest + legs * leg, leg))

@@ -10,14 +10,13 @@ from support.robots.robot_answers import answers_of
 from support.suite.soak import some
 
 from hexapod_control.cli.robot_files.new_page import question_view, typed_view
-from hexapod_control.config.robots.draft.questions.answered_robot import NOTES
 from hexapod_control.config.robots.draft.questions.answers_file import read_answers, write_answers
 from hexapod_control.config.robots.draft.questions.canvas import WIDTH
-from hexapod_control.config.robots.draft.questions.drawings import drawing
+from hexapod_control.config.robots.draft.questions.drawings import drawing, svg_drawing
 from hexapod_control.config.robots.draft.questions.interview import Interview
 from hexapod_control.config.robots.draft.questions.layouts import LAYOUTS
 from hexapod_control.config.robots.draft.questions.units import AnswerError
-from hexapod_control.config.robots.draft.robot_text import robot_text
+from hexapod_control.config.robots.draft.views import body_outline, views_svg
 from hexapod_control.config.robots.robot_file import implausible, known_robots, load
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.names import JOINTS
@@ -39,7 +38,7 @@ def interview_with(answers, name="mine"):
 
 
 def written(interview, path):
-    path.write_text(robot_text(interview.result(), NOTES))
+    path.write_text(interview.text())
     return load(path)
 
 
@@ -104,7 +103,7 @@ def test_an_interruption_at_any_question_loses_no_answer(tmp_path):
         write_answers(path, interview.answers)
         interview = Interview("mine", read_answers(path)) if interview.question is not None else interview
     assert len(asked) == len(set(asked)) == interview.number[1]
-    assert robot_text(interview.result(), NOTES) == robot_text(interview_with(answers).result(), NOTES)
+    assert interview.text() == interview_with(answers).text()
     assert Interview("mine", read_answers(path)).number[0] == 1  # all answered: again, with these defaults
 
 
@@ -203,7 +202,7 @@ def test_every_question_has_a_drawing_for_the_terminal_and_one_for_the_page_with
         interview.answer(fields)
     assert "key" not in question_view(interview)
     assert all(word in pictures["lengths"] for word in ("coxa", "femur", "tibia"))
-    assert "hip height" in pictures["height"] and pictures["hips"].count("O") >= 1
+    assert "hip height" in pictures["height"] and pictures["radius" if "circle" in layout else "hips"].count("O") >= 1
     assert all(word in pictures["body"] for word in ("length", "width"))
 
 
@@ -265,15 +264,56 @@ def test_a_page_shows_numbers_and_units_as_they_were_typed():
     assert [(each["value"], each["unit"]) for each in fields] == [("5.2", "cm"), ("66", "mm"), ("0.133", "m")]
 
 
-@pytest.mark.parametrize(("layout", "first"), [("6 circle", (30.0, 85.0)), ("8 circle", (22.5, 70.0))])
-def test_in_a_circle_all_hips_are_proposed_at_the_radius_of_the_first_one(layout, first):
-    interview = Interview("mine", {})
-    for answer in (layout, ""):
-        interview.answer(answer)
-    direction, radius = math.radians(first[0]), first[1]
-    interview.answer(f"{radius * math.cos(direction)} {radius * math.sin(direction)} {first[0]}")
-    proposed = []
-    while interview.question.key.startswith("hip"):
-        proposed.append(math.hypot(*map(float, interview.default().split()[:2])))
-        interview.answer("")
-    assert proposed == pytest.approx([radius] * len(proposed), abs=0.01) and len(proposed) > 1
+@pytest.mark.parametrize("layout", [name for name in LAYOUTS if "circle" in name])
+def test_a_circle_has_one_question_for_its_radius_and_all_hips_on_it_in_even_directions(layout, tmp_path):
+    interview = interview_with({"legs": layout, "body": "170 170 50", "radius": "8.5 cm", "lengths": "30 60 100"})
+    assert [key for key, _ in interview.overview if key == "radius" or key.startswith("hip")] == ["radius"]
+    legs = written(interview, tmp_path / "robot.yaml").robot.legs
+    assert [math.hypot(*leg.hip[:2]) for leg in legs] == pytest.approx([0.085] * len(legs))
+    turns = np.sort([math.degrees(leg.hip_yaw) % 360.0 for leg in legs])
+    assert np.diff(turns) == pytest.approx(360.0 / len(legs))
+    assert all(math.atan2(leg.hip[1], leg.hip[0]) == pytest.approx(leg.hip_yaw) for leg in legs)
+
+
+@pytest.mark.parametrize("layout", [name for name in LAYOUTS if "circle" in name])
+def test_the_radius_of_a_circle_is_proposed_with_all_hips_in_the_body(layout):
+    interview = interview_at("radius", {"legs": layout, "body": "170 170 50"})
+    reach = 1000.0 * np.abs([leg.hip[:2] for leg in interview.robot().legs]).max()
+    assert reach == pytest.approx(85.0, abs=0.01)
+    with pytest.raises(AnswerError, match="must be in"):
+        interview.answer("-85")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_body_is_drawn_as_the_polygon_of_hips_on_a_circle_and_else_as_its_box(layout):
+    robot = interview_at("lengths", {"legs": layout}).robot()
+    outline = np.array(body_outline(robot))
+    corners = LAYOUTS[layout].legs if "circle" in layout else 4
+    assert outline.shape == (corners, 2)
+    assert np.ptp(outline, axis=0) == pytest.approx(robot.body.size[:2])
+    if "circle" in layout:
+        hips = np.array([leg.hip[:2] for leg in robot.legs])
+        assert all(np.linalg.norm(outline - hip, axis=1).min() < 0.001 for hip in hips)
+    svg = ElementTree.fromstring(views_svg(robot))
+    drawn = [each.get("points").split() for each in svg.iter("{http://www.w3.org/2000/svg}polygon")]
+    assert [len(points) for points in drawn] == [corners, 4]
+    page = ElementTree.fromstring(svg_drawing("top", robot, (), "from above"))
+    lines = [line for line in page.iter("{http://www.w3.org/2000/svg}line") if line.get("class") == "body"]
+    assert len(lines) == corners
+
+
+@pytest.mark.parametrize(
+    ("answers", "key", "reason"),
+    [
+        ({"lengths": "52 100 80 ! measured twice"}, "leg.femur.length", "measured twice"),
+        ({"lengths": "52 100 80!"}, "leg.femur.length", "kept in hexapod new"),
+        ({"masses": "11 kg, 175 g ! of lead"}, "body.mass", "of lead"),
+        ({"body": "100 300 50 !"}, "body.size", "kept in hexapod new"),
+    ],
+)
+def test_a_value_that_was_kept_against_a_warning_is_confirmed_in_the_robot_file_with_its_reason(
+    answers, key, reason, tmp_path
+):
+    file = written(interview_with(answers), tmp_path / "robot.yaml")
+    assert key in file.confirmed and reason in file.confirmed[key]
+    assert not implausible(file)
