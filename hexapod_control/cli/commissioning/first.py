@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import shlex
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hexapod_control.cli.bounded_options import InputError
@@ -28,6 +28,7 @@ from hexapod_control.servos.commissioning.stage_actions import StageActions
 from hexapod_control.servos.commissioning.stages import BY_KEY, StageMachine, report
 from hexapod_control.servos.i2c.i2c_bus import open_i2c
 from hexapod_control.servos.i2c.i2c_port import listed
+from hexapod_control.servos.i2c.known_sensors import sensors_on
 from hexapod_control.servos.line_search import LineFinding, sweep
 from hexapod_control.servos.protocols.pca9685 import BAUD, boards_on
 from hexapod_control.servos.settings.io_section import I2C_SERVOS
@@ -144,6 +145,16 @@ class RobotHardware:
             return boards_on(opened)
         finally:
             opened.close()
+
+    def chips(self, bus: str) -> Mapping[str, int]:
+        """The addresses of the sensors on an I2C bus by the name of their chip; none if it cannot be opened."""
+        with contextlib.suppress(PortGoneError, BusError):
+            opened = open_i2c(bus)
+            try:
+                return sensors_on(opened)
+            finally:
+                opened.close()
+        return {}
 
     def findings(self, port: str) -> Sequence[LineFinding]:
         """The servos and boards that answer at a port. Raises BusError if it cannot be opened or vanishes."""

@@ -14,12 +14,12 @@ from hexapod_control.config.bounded_yaml import read_text
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.draft.questions.units import VOLTAGE, Part, numbers
-from hexapod_control.config.robots.robot_file import RobotFile
+from hexapod_control.config.robots.robot_file import RobotFile, from_text
 from hexapod_control.config.robots.servo_table import permitted, servo_table, usual_voltage, version_for, versions
 from hexapod_control.config.section_writer import save_text, with_values
 from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.names import quoted
-from hexapod_control.servos.bus.bus_interface import Bus, BusError
+from hexapod_control.servos.bus.bus_interface import Bus, BusError, ServoQuantity
 from hexapod_control.servos.calibration.assign_ids import USUAL_IDS, IdAssignment
 from hexapod_control.servos.calibration.calibration_state import resting
 from hexapod_control.servos.calibration.dialog import DONE, Back, Choice, Dialog, Prompt, Typed, agreed, name, yes_or_no
@@ -27,12 +27,13 @@ from hexapod_control.servos.calibration.progress_file import ProgressFile
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.calibration.session import CalibrationSession
 from hexapod_control.servos.commissioning.board_channels import ask_channels, on_channels
+from hexapod_control.servos.commissioning.sensor_questions import SensorContext, SensorQuestions
 from hexapod_control.servos.commissioning.stages import BY_KEY, CommissioningProgress, StageError
 from hexapod_control.servos.commissioning.weight_test import MIN_SHARE, LoadWatch, lying, rise, standing
 from hexapod_control.servos.line_search import LineFinding
 from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.protocols.pca9685 import MAX_BOARDS
-from hexapod_control.servos.settings.io_section import I2C_SERVOS
+from hexapod_control.servos.protocols.pca9685 import MAX_BOARDS, board_addresses
+from hexapod_control.servos.settings.io_section import I2C_SERVOS, io_settings
 from hexapod_control.servos.settings.joint_section import JointWordsError, joint_row
 from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
@@ -41,6 +42,9 @@ EXAMPLE_V = 7.4  # of two lithium cells
 NEW = Choice(("new", "y", "yes"), Sentence("they_are_new"))
 RETRY = Choice(("r", "retry", "n", "no"), Sentence("try_again"))
 ALL_DO = Choice(("", "y", "yes"), Sentence("all_do"))
+# voltage at rest over that in the robot file, without a question: of a discharged and of a full battery
+LOW_SHARE = 0.92
+HIGH_SHARE = 1.16
 MAX_POSITION_ERROR = math.radians(5.0)  # [rad] of a joint without load
 
 
@@ -55,6 +59,9 @@ class Hardware(Protocol):
 
     def boards(self, port: str) -> Sequence[int]:
         """The addresses of the PCA9685 boards on an I2C bus. Raises PortGoneError or BusError."""
+
+    def chips(self, bus: str) -> Mapping[str, int]:
+        """The addresses of the sensors that answer on an I2C bus, by the name of their chip; none without the bus."""
 
     def findings(self, port: str) -> Sequence[LineFinding]:
         """The servos and boards that answer on a port, at all baud rates and with all protocols."""
@@ -224,14 +231,18 @@ class StageActions:
     def supply(self) -> Sentence:
         """Asks for the measured voltage and checks that it suits the servos."""
         model = self._progress.wire.get("model", self._load().servo_model)
-        example = usual_voltage(model) if versions(model) else EXAMPLE_V
-        volts = self._voltage(Sentence("voltage", volts=example))
+        volts = self._voltage(Sentence("voltage", volts=_usual_voltage(model)))
         if versions(model) and version_for(model, volts) is None:
             raise StageError(Sentence("wrong_voltage", volts=volts, model=model, permitted=permitted(model)))
-        self._progress.voltage = volts
         file = self._load()
-        if model == file.servo_model and version_for(model, volts) is not version_for(model, _servo_voltage(file)):
-            self._write_model(file, model, volts)  # it is sold for several supplies
+        intended = _servo_voltage(file)
+        unlike = model == file.servo_model and not LOW_SHARE * intended <= volts <= HIGH_SHARE * intended
+        if intended and unlike and not self._agrees(Sentence("other_voltage", volts=volts, intended=intended), False):
+            raise StageError(Sentence("set_supply", intended=intended))
+        self._progress.voltage = volts
+        sold_for_several = version_for(model, volts) is not version_for(model, intended)
+        if model == file.servo_model and (sold_for_several or (intended and unlike)):
+            self._write_model(file, model, volts)
         return Sentence("voltage_without_load", volts=volts)
 
     # --- calibration ------------------------------------------------------------------------------------
@@ -259,6 +270,37 @@ class StageActions:
             return Sentence("nothing_changed", file=file.path.name)
         named = Sentence(f"steps_{'_'.join(steps)}")
         return Sentence("steps_saved", steps=named, file=file.path.name)
+
+    def sensors(self) -> Sentence:
+        """Asks for the sensors, and writes them with the thresholds of the battery into the robot file."""
+        file = self._load()
+        context = self._sensor_context(file)
+        section, battery = SensorQuestions(self._dialog, context).ask()
+        if not section and not battery and "io" not in file.document.children:
+            return Sentence("no_sensors")
+        changes: dict[tuple[str, ...], object] = {("io",): section or {"bus": context.bus}}
+        if battery and file.servos is not None:
+            changes["servos", "battery"] = battery
+        text = with_values(read_text(file.path, newline=""), changes)
+        try:
+            io_settings(from_text(file.path, text))
+            save_text(file.path, text, "io")
+        except RobotFileError as error:
+            raise StageError(Sentence("sensors_refused", reason=Sentence.of(error))) from None
+        return Sentence("sensors_saved", file=file.path.name)
+
+    def _sensor_context(self, file: RobotFile) -> SensorContext:
+        settings = self._settings()
+        io = io_settings(file)
+        i2c_servos = settings.protocol == I2C_SERVOS
+        buses = [settings.port] if i2c_servos else [port for port in self._hardware.ports() if "i2c" in port]
+        bus = io.bus if any(io.devices()) or not buses else buses[0]
+        boards = board_addresses(settings.ids, dict(settings.options)) if i2c_servos else ()
+        chips = {chip: address for chip, address in self._hardware.chips(bus).items() if address not in boards}
+        with self._hardware.open(settings) as servos:
+            reported = settings.protocol != LOOPBACK and bool(servos.can_read & ServoQuantity.VOLTAGE)
+        supply = self._progress.voltage or _servo_voltage(file) or _usual_voltage(file.servo_model)
+        return SensorContext(file.robot.leg_names, io, chips, bus, settings.protocol, supply, reported)
 
     # --- motion --------------------------------------------------------------------------------------------
 
@@ -380,8 +422,8 @@ class StageActions:
         (volts,) = numbers(answer if isinstance(answer, str) else answer.word, (part,))
         return volts
 
-    def _agrees(self, question: Sentence) -> bool:
-        return agreed(self._dialog.ask(yes_or_no(question, True)))
+    def _agrees(self, question: Sentence, default: bool = True) -> bool:
+        return agreed(self._dialog.ask(yes_or_no(question, default)))
 
     def _confirm(self, question: Sentence) -> None:
         """Raises StageError if the answer is no."""
@@ -392,6 +434,11 @@ class StageActions:
 def _missing(bus: Bus, settings: ServoSettings) -> list[str]:
     found = bus.scan(settings.ids, 3)
     return [f"{j.short_name} (id {j.id})" for j in settings.joints if j.id not in found]
+
+
+def _usual_voltage(model: str) -> float:
+    """A supply [V] of a servo."""
+    return usual_voltage(model) if versions(model) else EXAMPLE_V
 
 
 def _servo_sections(file: RobotFile) -> list[tuple[str, ...]]:

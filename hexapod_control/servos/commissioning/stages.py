@@ -49,6 +49,7 @@ STAGES = (
     Stage("joints", 12, "top"),
     Stage("calibration", 15, "pose"),
     Stage("limits", 10, "limits"),
+    Stage("sensors", 3, "top"),
     Stage("pose", 3, "height"),
     Stage("weight", 5, "weight"),
     Stage("stand_up", 3, "weight"),

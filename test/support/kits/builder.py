@@ -176,6 +176,9 @@ class Build:
     def boards(self, port):
         return boards_on(AdapterPort(self.port, port))
 
+    def chips(self, bus):
+        return {}
+
     def findings(self, port):
         if self.protocol == "pca9685":
             return [LineFinding(100_000, self.protocol, board="PCA9685 boards")]

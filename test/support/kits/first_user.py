@@ -40,6 +40,9 @@ class Bench:
     def boards(self, port):
         return [0x40]
 
+    def chips(self, bus):
+        return {}
+
     def findings(self, port):
         settings = self.kit.settings
         servos = self.kit.bus().scan(settings.ids, 1)

@@ -11,6 +11,7 @@ from hexapod_control.config.robots.servo_table import servo_table, usual_voltage
 from hexapod_control.core.statics.static_stability import GRAVITY
 
 ENTER_SHARE = 0.3  # of the questions whose proposal is taken
+LIGHTEST = 1.4  # mass of a robot over that of its servos
 HELD_SHARE = 0.25  # of the stall torque, which a sensible robot needs to stand on half of its legs
 
 
@@ -22,10 +23,12 @@ def sensible_answers(seed: int) -> dict[str, str]:
     layout = draw.choice([name for name in LAYOUTS if "free" not in name])
     legs = LAYOUTS[layout].legs
     row = version_for(servo.model, voltage)
-    mass = 3 * legs * row.mass * draw.uniform(1.5, 2.2)
-    strongest = HELD_SHARE * row.at(voltage).stall_torque / (mass * GRAVITY / (legs // 2))  # [m] longest lever
-    usual = 0.07 * (row.mass / 0.055) ** (1.0 / 3.0)  # [m]
-    femur = min(strongest, usual * draw.uniform(0.8, 1.3))
+    size = 0.07 * (row.mass / 0.055) ** (1.0 / 3.0)  # [m] of a femur for such servos
+    femur = size * draw.uniform(0.8, 1.3)
+    strongest = HELD_SHARE * row.at(voltage).stall_torque / (GRAVITY / (legs // 2) * 0.8)  # [kg m]
+    mass = 3 * legs * row.mass * draw.uniform(1.6, 2.2)
+    femur = max(0.6 * size, min(femur, strongest / mass))
+    mass = max(3 * legs * row.mass * LIGHTEST, min(mass, strongest / femur))
     tibia = femur * draw.uniform(1.15, 2.0)
     coxa = femur * draw.uniform(0.35, 0.8)
     width = femur * draw.uniform(1.4, 2.2)
