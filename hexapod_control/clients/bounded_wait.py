@@ -13,6 +13,7 @@ from hexapod_control.core.names import shortened
 
 POLL_S = 0.02
 SERVICE_TIMEOUT_S = 3.0
+ARMING_S = 20.0  # time limit for arming: the registers of all servos are read first, then the torque comes leg by leg
 DISCOVERY_S = 5.0  # time limit for the discovery of a running robot
 POSTURE_S = 20.0  # time limit for standing up, for sitting down, and for coming to rest
 
@@ -77,10 +78,13 @@ class BoundedWait:
             found = hint if self._robot.has_listener else f"; {why_no_robot(self._robot.robot_namespace)}"
             raise RobotError(f"the robot is not ready after {seconds:g} s: no {missing}{found}")
 
-    def request(self, name: str) -> None:
-        """Makes one of the requests of `service_request` and waits for its end. Raises RobotError if it is refused."""
+    def request(self, name: str, seconds: float = SERVICE_TIMEOUT_S) -> None:
+        """Makes one of the requests of `operator_requests` and waits for its end, at most `seconds` [s].
+
+        Raises RobotError if it is refused.
+        """
         request = self._robot.request(name)
-        self.until_robot(lambda: request.success is not None, SERVICE_TIMEOUT_S, f"answer to {name}")
+        self.until_robot(lambda: request.success is not None, seconds, f"answer to {name}")
         if not request.success:
             raise RobotError(f"{name} was refused: {request.answer}")
 

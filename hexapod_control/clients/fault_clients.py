@@ -9,7 +9,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from hexapod_control.clients import service_request
-from hexapod_control.clients.bounded_wait import DISCOVERY_S, RobotError, wait_until
+from hexapod_control.clients.bounded_wait import ARMING_S, DISCOVERY_S, RobotError, wait_until
 from hexapod_control.clients.robot_search import why_no_robot
 from hexapod_control.clients.service_request import MAX_ANSWER, ServiceRequest
 from hexapod_control.core.names import enumerated, shortened
@@ -70,14 +70,15 @@ class RequestClient(ClientNode):
     """Context manager: a node that makes one request to a robot."""
 
     def request(self, name: str) -> str:
-        """Makes a request of `service_request`. Returns the answer; raises RobotError if it is refused."""
+        """Makes a request of `operator_requests`. Returns the answer; raises RobotError if it is refused."""
         clients = service_request.clients(self._node, name)
         if not wait_until(lambda: all(c.service_is_ready() for c in clients.values()), DISCOVERY_S, self._spin_once):
             missing = enumerated(clients)
             raise RobotError(f"no robot offers {missing}: {why_no_robot(self.robot_namespace)}")
         request = ServiceRequest(name, clients)
-        if not wait_until(lambda: request.success is not None, ANSWER_S, self._spin_once):
-            raise RobotError(f"the robot did not answer within {ANSWER_S:g} s")
+        limit = ARMING_S if "arm" in clients else ANSWER_S
+        if not wait_until(lambda: request.success is not None, limit, self._spin_once):
+            raise RobotError(f"the robot did not answer within {limit:g} s")
         if not request.success:
             raise RobotError(request.answer)
         return request.answer

@@ -33,6 +33,7 @@ from hexapod_control.nodes.announcements.graph_presence import TOPIC
 from hexapod_control.nodes.announcements.node_presence import NodePresence
 from hexapod_control.ros import messages
 from hexapod_control.ros.client_node import ClientNode
+from hexapod_control.ros.operator_requests import STEPS
 from hexapod_control.ros.qos import COMMAND, DELIVERY_TIME_S, LATCHED, LATCHED_HISTORY
 
 NAME = "keyboard"  # in core.steering.command_priorities.SOURCES
@@ -116,7 +117,7 @@ class RobotClient(ClientNode):
         self._gait = node.create_publisher(String, "gait", COMMAND)
         self._pose = node.create_publisher(PoseMessage, "body_pose", COMMAND)
         self._announcement = DriveAnnouncement(node, self.source_name)
-        self._clients = service_request.clients(node, *service_request.STEPS)
+        self._clients = service_request.clients(node, *STEPS)
         node.create_subscription(String, TOPIC, self._on_presence, LATCHED_HISTORY)
         node.create_subscription(String, "gait_state", self._on_state, LATCHED)
         node.create_subscription(String, "gait_active", self._on_gait, LATCHED)
@@ -218,7 +219,7 @@ class RobotClient(ClientNode):
         self._gait.publish(String(data=name))
 
     def request(self, name: str) -> ServiceRequest:
-        """Begins a request, one of `service_request.STEPS`."""
+        """Begins a request, one of `STEPS`."""
         return ServiceRequest(name, self._clients)
 
     def has_service(self, service: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from rclpy.client import Client
 from rclpy.node import Node
@@ -11,17 +10,9 @@ from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
 
 from hexapod_control.core.names import shortened
+from hexapod_control.ros.operator_requests import STEPS
 
 MAX_ANSWER = 1000  # characters of an answer of the robot that are shown
-RESET = (("estop", SetBool.Request(data=False)), ("reset_fault", Trigger.Request()))
-ARM = (("arm", Trigger.Request()),)
-STEPS: Mapping[str, tuple[tuple[str, Any], ...]] = {  # services and what is sent to them, by request
-    **{name: ((name, Trigger.Request()),) for name in ("stand", "sit", "stop", "disarm")},
-    "estop": (("estop", SetBool.Request(data=True)),),
-    "reset": RESET,
-    "arm": ARM,
-    "rearm": RESET + ARM,
-}
 
 
 def clients(node: Node, *requests: str) -> dict[str, Client]:

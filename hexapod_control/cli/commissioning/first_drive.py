@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hexapod_control.bringup import node_graph, shared_process
 from hexapod_control.bringup.process_supervisor import NodeExitError, StopSignal, Supervisor, stop_requests
 from hexapod_control.cli.servos.bus_access import Interrupted
-from hexapod_control.clients.bounded_wait import POSTURE_S, BoundedWait, EndRequested, RobotError, wait_until
+from hexapod_control.clients.bounded_wait import ARMING_S, POSTURE_S, BoundedWait, EndRequested, RobotError, wait_until
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import RobotClient
 from hexapod_control.config.robots.robot_file import RobotFile
@@ -22,9 +22,7 @@ from hexapod_control.servos.calibration.dialog import TorqueStop
 from hexapod_control.servos.commissioning.stages import StageError
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
-# time limits for starting and for arming
-READY_S = 40.0
-ARM_S = 20.0
+READY_S = 40.0  # time limit for starting
 ESTOP_S = 2.0  # time limit of the emergency stop; afterwards the nodes are ended in any case
 SLOW_SHARE = 0.3  # of the top speed
 # of walking, and of standing
@@ -110,8 +108,8 @@ def _cycle(file: RobotFile) -> float:
 def _carry_out(robot: RobotClient, graph: str, wait: BoundedWait, motion: FirstMotion, cycle: float) -> float:
     """Stands up, moves and sits down. Returns the speed [m/s]."""
     wait.until_robot(lambda: graph in robot.graphs, READY_S, "start")
-    wait.until_robot(lambda: robot.has_service("arm"), ARM_S, "offer arm")
-    wait.request("arm")  # only then the planner knows the pose
+    wait.until_robot(lambda: robot.has_service("arm"), READY_S, "offer arm")
+    wait.request("arm", ARMING_S)  # only then the planner knows the pose
     wait.until_ready(READY_S)
     try:
         wait.stand(POSTURE_S)

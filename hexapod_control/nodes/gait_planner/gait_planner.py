@@ -84,7 +84,7 @@ class GaitPlannerNode(GuardedNode):
         self._overruns = 0
         self._counted = time.monotonic()  # [s] steady time from which ticks are counted
         self._rate = 0.0  # [Hz] measured
-        self._torque_off = False  # the driver reports torque off
+        self._has_torque: bool | None = None  # as the driver reports; None: it has not reported yet
         self._stands_up = settings.stand_on_start  # as soon as the pose is known; not after torque-off
         self._sits_down = False  # before the process ends
         self._without_subscriber_since = math.inf  # [s] steady time at which targets could have been sent first
@@ -156,7 +156,7 @@ class GaitPlannerNode(GuardedNode):
         self.requests.joints = sample.joints
         if self.settings.stuck_detection:
             self.planner.sensors.joints.take(sample.joints.ravel().tolist())
-        if self._torque_off or self.planner.state not in (RobotState.UNKNOWN, RobotState.SITTING):
+        if self._may_have_no_torque or self.planner.state not in (RobotState.UNKNOWN, RobotState.SITTING):
             return
         unknown = self.planner.state is RobotState.UNKNOWN
         if unknown and not self.output.has_target_subscribers:  # the first targets of a motion would be lost
@@ -176,11 +176,16 @@ class GaitPlannerNode(GuardedNode):
             text = "nothing subscribes to foot_targets and joint_motion, so the robot stays as it is: start "
             self.report("unheard", ReportLevel.WARNING, f"{text}inverse_kinematics")
 
+    @property
+    def _may_have_no_torque(self) -> bool:
+        """Whether the torque is off, or a driver's first report of it is on its way: topics arrive in any order."""
+        return not self._has_torque and (self._has_torque is not None or self.count_publishers("armed") > 0)
+
     def on_armed(self, message: Bool) -> None:
         """Records whether the torque is on; after torque-off the pose is unknown until the robot is armed again."""
-        self._torque_off = not message.data
+        self._has_torque = message.data
         self.requests.armed = message.data
-        if self._torque_off:
+        if not message.data:
             self._stands_up &= self.planner.state is RobotState.UNKNOWN
             self.commands.forget_pose()
             self._start_permission.reset()

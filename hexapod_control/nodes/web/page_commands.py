@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -29,6 +29,7 @@ from hexapod_control.nodes.announcements.drive_announcement import DriveAnnounce
 from hexapod_control.nodes.web.robot_feed import RobotFeed
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.ros.operator_requests import STEPS
 from hexapod_control.ros.qos import COMMAND, DELIVERY_TIME_S, EVENTS
 from hexapod_control.web.protocol import (
     HARDWARE,
@@ -204,14 +205,10 @@ class PageCommands:
     def _request(self, page: int, name: str) -> None:
         if name == "estop":  # the torque is off already, by `press_estop`
             self._call(page, "stop", Trigger.Request())
-        elif name == "rearm":
-            arm = self._call_later(page, "arm", None)
-            reset = self._call_later(page, "reset_fault", arm)
-            self._call(page, "estop", SetBool.Request(data=False), reset)
         elif name == "reset_world":
             self._call(page, f"{SIMULATOR}/reset_world", Trigger.Request())
         else:
-            self._call(page, name, Trigger.Request())
+            self._call_in_turn(page, STEPS.get(name, ((name, Trigger.Request()),)))
 
     def press_estop(self, page: int) -> None:
         """Calls estop. Any thread may call this: the server does so at once, whatever the executor is waiting for."""
@@ -223,8 +220,9 @@ class PageCommands:
         self._waiting.append(waiting)
         future.add_done_callback(lambda future: self._take_response(waiting, None))
 
-    def _call_later(self, page: int, name: str, then: Callable[[], None] | None) -> Callable[[], None]:
-        return lambda: self._call(page, name, Trigger.Request(), then)
+    def _call_in_turn(self, page: int, steps: Sequence[tuple[str, Any]]) -> None:
+        (name, request), *others = steps
+        self._call(page, name, request, (lambda: self._call_in_turn(page, others)) if others else None)
 
     def _set(self, page: int, node: str, values: Mapping[str, Any]) -> None:
         request = SetParameters.Request()

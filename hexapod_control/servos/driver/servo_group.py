@@ -47,6 +47,7 @@ class ServoGroup:
         self.battery = battery
         self.ids = settings.ids
         self.reports_position = ServoQuantity.POSITION in bus.can_read
+        self.reports_speed = ServoQuantity.SPEED in bus.can_read
         motion = partial(bus.timing, quantities=bus.can_read & MOTION)
         self.budget: BusBudget = budget(motion, len(self.ids), settings.rate, self.reports_position)
         self.presence = Presence(len(self.ids), settings.lost_after, servo_clock())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +17,8 @@ from hexapod_control.servos.driver.telemetry import Diagnosis, PlannerRequest, S
 
 RATE_WINDOW_S = 1.0  # over which cycles are counted
 ECHO = "the line echoes what is sent, which takes time: switch the local echo of the adapter off"
-MAX_EXTRAPOLATION_S = 0.1  # from the last position of a servo; ages differ where servos are read in turn
+MAX_EXTRAPOLATION_S = 0.04  # by its speed, from the last position of a servo; ages differ where they are read in turn
+MAX_COMMANDED_S = 0.5  # by its command: 24 servos on a slow line are read every 0.3 s
 DIAGNOSIS_PERIOD_S = 0.1
 
 
@@ -39,6 +41,14 @@ class CycleRate:
             self._since = now
 
 
+class CommandsOfReadings(NamedTuple):
+    """The last readings of all joints, and what was commanded since; arrays (n, 3)."""
+
+    times: Array  # [s]
+    at_reading: Array  # [rad] commanded then
+    latest: Array  # [rad] commanded up to MAX_COMMANDED_S later
+
+
 class SnapshotBuilder:
     """Builds snapshots from connection and health. Life cycle: `build` once per cycle."""
 
@@ -51,6 +61,7 @@ class SnapshotBuilder:
         self._diagnosed = (TorqueState.UNPLUGGED, PlannerRequest.NOTHING)
         self._last_command: Array | None = None
         self._last_time = math.nan  # [s] of the last command
+        self._commanded: CommandsOfReadings | None = None
 
     def build(self, state: TorqueState, command: Array | None, now: float, overruns: int) -> Snapshot:
         """The snapshot at a steady time [s]; `command` (n, 3) [rad] is None without torque."""
@@ -123,7 +134,7 @@ class SnapshotBuilder:
     def _pose(self, group: ServoGroup, command: Array | None, now: float) -> tuple[Array | None, Array | None]:
         """Joint angles (n, 3) [rad] and speeds [rad/s]: measured, or else the commanded ones."""
         if group.reports_position:
-            return self._measured_pose(group, now)
+            return self._measured_pose(group, command, now)
         before = self._last_command
         dt = now - self._last_time
         self._last_command = command
@@ -134,11 +145,31 @@ class SnapshotBuilder:
             return command, read_only(np.zeros_like(command))
         return command, read_only((command - before) / dt)
 
-    def _measured_pose(self, group: ServoGroup, now: float) -> tuple[Array | None, Array | None]:
+    def _measured_pose(self, group: ServoGroup, command: Array | None, now: float) -> tuple[Array | None, Array | None]:
+        """The last positions, and how far the joints have moved since: by a new speed, or else as commanded.
+
+        The speed of a servo without a speed register is a mean until its last position, so it is never new.
+        """
         unknown = self._health.brown_out or self._health.silent_many
         measured = None if unknown else group.readings.joint_angles()
         if measured is None:
+            self._commanded = None
             return None, None
         speeds = as_rows([0.0 if math.isnan(speed) else speed for speed in group.readings.speeds])
-        ages = now - as_rows(group.readings.times)
-        return read_only(measured + speeds * np.where(ages < MAX_EXTRAPOLATION_S, ages, 0.0)), speeds
+        times = as_rows(group.readings.times)
+        ages = now - times
+        by_command = self._moved_by_command(times, ages, command)
+        new = group.reports_speed & (ages < MAX_EXTRAPOLATION_S)
+        return read_only(measured + np.where(new, speeds * ages, by_command)), speeds
+
+    def _moved_by_command(self, times: Array, ages: Array, command: Array | None) -> Array:
+        """How far the command (n, 3) [rad] has moved since positions that were read at `times` (n, 3) [s]."""
+        if command is None:
+            self._commanded = None
+            return np.zeros_like(times)
+        before = self._commanded or CommandsOfReadings(times, command, command)
+        at_reading = np.where(times > before.times, command, before.at_reading)
+        latest = np.where(ages < MAX_COMMANDED_S, command, before.latest)
+        self._commanded = CommandsOfReadings(times, at_reading, latest)
+        moved: Array = latest - at_reading
+        return moved

@@ -30,7 +30,7 @@ STEPS = 30  # of Newton's method at most; 3 to 6 are usual
 PRESSED_SHARE = 0.1  # of an even share of the weight, which closes a foot switch
 WEIGH_PERIOD_S = 0.02  # between two computations of the loads
 SAG_TIME_S = 0.02  # time constant with which joints yield
-SUPPLY_OHM = 0.08  # of the battery and its cable
+SUPPLY_OHM = 0.03  # of the battery and its cable
 
 
 class Support(NamedTuple):

@@ -520,6 +520,17 @@ def test_with_the_torque_off_no_pose_is_taken_until_it_is_on(bench, heard):
     assert node.planner.state is not RobotState.UNKNOWN and Ignored.STOP in node.velocity.filter.ignored
 
 
+def test_no_pose_is_taken_before_the_driver_has_said_whether_the_torque_is_on(bench, heard):
+    node = bench.planner(False)
+    lying = node.planner.view.lying_joints
+    armed = bench.publisher(Bool, "armed", LATCHED)
+    bench.until(lambda: node.count_publishers("armed"))
+    node.on_measured_joints(measured(lying))
+    assert node.planner.state is RobotState.UNKNOWN
+    armed.publish(Bool(data=True))
+    bench.until(lambda: node.on_measured_joints(measured(lying)) or node.planner.state is RobotState.SITTING)
+
+
 @pytest.mark.parametrize(
     ("wanted", "found_before", "stands"), [(True, False, True), (True, True, False), (False, False, False)]
 )

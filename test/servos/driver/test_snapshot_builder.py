@@ -30,7 +30,7 @@ def test_the_rate_is_that_of_the_cycles_of_the_last_second():
     assert rate.rate == pytest.approx(10.0, rel=0.11)
 
 
-def test_measured_angles_are_those_of_now_if_they_are_not_older_than_a_tenth_of_a_second():
+def test_measured_angles_are_those_of_now_if_they_are_not_older_than_forty_milliseconds():
     settings, clock = standard(robot(), "feetech_st", "/dev/none"), ManualClock()
     bus = ScriptedBus(settings.ids, dict.fromkeys(settings.ids, 2048), clock)
     group = ServoGroup(bus, settings, clock, ServoClock(clock))
@@ -41,7 +41,7 @@ def test_measured_angles_are_those_of_now_if_they_are_not_older_than_a_tenth_of_
     ages = 0.011 * np.arange(COUNT)
     group.readings.speeds[:], group.readings.times[:] = [0.5] * (COUNT - 1) + [math.nan], list(now - ages)
     found = builder.build(TorqueState.ON, None, now, 7)
-    moved = np.where(ages < 0.1, 0.5 * ages, 0.0)
+    moved = np.where(ages < 0.04, 0.5 * ages, 0.0)
     assert found.joints == pytest.approx(group.readings.joint_angles() + moved.reshape(6, 3))
     assert found.velocities == pytest.approx(np.reshape([0.5] * (COUNT - 1) + [0.0], (6, 3)))
     assert (found.torque, found.time, found.overruns, found.reconnections) == (TorqueState.ON, now, 7, 3)
@@ -51,6 +51,22 @@ def test_measured_angles_are_those_of_now_if_they_are_not_older_than_a_tenth_of_
     group.readings.positions[5] = math.nan
     found = builder.build(TorqueState.ON, None, now, 7)
     assert found.joints is None and found.velocities is None and found.misses[5] == 1
+
+
+def test_older_angles_follow_the_command_for_half_a_second():
+    settings, clock = standard(robot(), "feetech_st", "/dev/none"), ManualClock()
+    group = ServoGroup(
+        ScriptedBus(settings.ids, dict.fromkeys(settings.ids, 2048), clock), settings, clock, ServoClock(clock)
+    )
+    group.read_all()
+    builder = SnapshotBuilder(SimpleNamespace(group=group, reconnections=0, lost_reason=""), ServoHealth(settings))
+    begin = group.readings.joint_angles()
+    for age in (0.0, 0.1, 0.3, 0.49, 0.6, 0.8):
+        found = builder.build(TorqueState.ON, np.full((6, 3), age), clock.now + age, 0)
+        assert found.joints == pytest.approx(begin + min(age, 0.49))
+    group.readings.times[0] = clock.now + 0.8
+    found = builder.build(TorqueState.ON, np.full((6, 3), 0.8), clock.now + 0.9, 0)
+    assert found.joints[0, 0] == pytest.approx(begin[0, 0]) and found.joints[0, 1] == pytest.approx(begin[0, 1] + 0.49)
 
 
 def test_diagnoses_are_renewed_ten_times_a_second_and_when_the_torque_changes():

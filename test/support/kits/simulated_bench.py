@@ -111,8 +111,8 @@ class SimulatedLine:
 class SimulatedDriver(Driver):
     """A driver each of whose cycles ends when the next one is due."""
 
-    def __init__(self, settings, open_bus, time):
-        super().__init__(robot(), settings, self._opened, HIGH, time.monotonic)
+    def __init__(self, settings, open_bus, time, robot, start):
+        super().__init__(robot, settings, self._opened, start, time.monotonic)
         self._open_bus, self._time, self._settings, self._due = open_bus, time, settings, time.now
         self._period = 1.0 / settings.rate
 
@@ -131,20 +131,23 @@ class SimulatedDriver(Driver):
 class SimulatedBench(DriverBench):
     """As ServoBench, in simulated time."""
 
-    def __init__(self, time, protocol="feetech_st", **changes):
+    def __init__(self, time, protocol="feetech_st", given=None, start=HIGH, **changes):
         super().__init__()
-        self.time, self.row, self.publishing = time, HIGH, Event()
-        self.settings = replace(standard(robot(), protocol, "/dev/hexapod"), **changes)
-        self.world = Recorded(self.settings.joints, PROTOCOLS[protocol].scale, HIGH, time.monotonic)
+        self.time, self.robot, self.row, self.publishing = time, given or robot(), start, Event()
+        self.settings = replace(standard(self.robot, protocol, "/dev/hexapod"), **changes)
+        self.world = self.new_world(PROTOCOLS[protocol].scale)
         self.device = emulated_device(protocol, self.world, self.settings.ids)
         self.line = SimulatedLine(self.device, self.settings.baud, time)
         self.driver = self.new_driver()
         self.driver.connect()
         self._feed(time.now)
 
+    def new_world(self, scale):
+        return Recorded(self.settings.joints, scale, self.row, self.time.monotonic)
+
     def new_driver(self):
         row, ids = PROTOCOLS[self.settings.protocol], self.settings.ids
-        return SimulatedDriver(self.settings, lambda: row.open(self.line, ids), self.time)
+        return SimulatedDriver(self.settings, lambda: row.open(self.line, ids), self.time, self.robot, self.row)
 
     def _feed(self, begin):
         if self.publishing.is_set():
