@@ -160,7 +160,8 @@ class SnapshotBuilder:
         ages = now - times
         by_command = self._moved_by_command(times, ages, command)
         new = group.reports_speed & (ages < MAX_EXTRAPOLATION_S)
-        return read_only(measured + np.where(new, speeds * ages, by_command)), speeds
+        away = as_rows([group.presence.quarantined(index) for index in range(len(group.ids))])  # gets no commands
+        return read_only(measured + np.where(new, speeds * ages, np.where(away, 0.0, by_command))), speeds
 
     def _moved_by_command(self, times: Array, ages: Array, command: Array | None) -> Array:
         """How far the command (n, 3) [rad] has moved since positions that were read at `times` (n, 3) [s]."""
