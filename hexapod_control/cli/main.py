@@ -87,6 +87,12 @@ COMMANDS = {
         "calibrate the servos of a robot step by step and write the result into its robot file",
         "--robot my_robot.yaml --port /dev/hexapod",
     ),
+    "dots": Command(
+        "robot_files.dots",
+        "print the sheet, in true scale, on whose dots the feet stand while a robot is calibrated",
+        "my_robot.yaml --paper a3",
+        "where the dots of the robot are best",
+    ),
     "first": Command(
         "commissioning.first",
         "lead through the first evening with a robot, from the stand to a slow walk",

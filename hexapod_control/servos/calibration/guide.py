@@ -15,6 +15,7 @@ from hexapod_control.servos.calibration.dialog import Back, Dialog
 from hexapod_control.servos.calibration.progress_file import CalibrationProgress
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.calibration.steps.check_joints import check
+from hexapod_control.servos.calibration.steps.feet_on_dots import feet_on_dots
 from hexapod_control.servos.calibration.steps.horn_fit import fit_ranges
 from hexapod_control.servos.calibration.steps.identify_joints import wiggle
 from hexapod_control.servos.calibration.steps.level_feet import Residuals, verify
@@ -23,7 +24,7 @@ from hexapod_control.servos.calibration.steps.scale_and_limits import measure
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 ITEMIZED = ("wiggle", "check", "rest", "marks", "limits")  # steps whose finished items are saved
-STEPS = ("wiggle", "check", "rest", "marks", "limits", "verify")
+STEPS = ("wiggle", "check", "rest", "marks", "limits", "dots", "verify")
 
 
 class CalibrationGuide:
@@ -65,6 +66,7 @@ class CalibrationGuide:
             "check": lambda: check(state),
             "rest": lambda: rest(state),
             measuring: lambda: measure(state, steps),
+            "dots": lambda: feet_on_dots(state),
             "verify": lambda: verify(state, self._store_residuals),
         }
         resumed = self._resumed

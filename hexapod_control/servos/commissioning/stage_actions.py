@@ -252,8 +252,8 @@ class StageActions:
         return self._calibrate("wiggle", "check")
 
     def calibration(self) -> Sentence:
-        """Captures a pose with known angles, and the scale of hobby servos."""
-        return self._calibrate("rest", "marks")
+        """Captures a pose with known angles, the scale of hobby servos, and the feet on printed dots."""
+        return self._calibrate("rest", "marks", "dots")
 
     def limits(self) -> Sentence:
         """Measures the mechanical stops."""
