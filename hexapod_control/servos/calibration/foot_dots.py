@@ -21,16 +21,17 @@ from hexapod_control.core.robot import Robot
 FOOT_ERROR = (1e-3, 1e-3, 0.5e-3)  # [m] of a foot put on its dot by hand, one sigma in x, y and z
 BODY_ERROR = (1e-3, 1e-3, 0.7e-3, *np.radians((0.2, 0.2, 0.4)).tolist())  # [m], [rad] of x, y, z, roll, pitch, yaw
 LARGEST_FOOT_ERROR = 2.0  # of FOOT_ERROR, of a careful hand
-MAX_MISFIT = 8.0  # mean square of the misses [sigma]; of the three of two dots, chance exceeds it once in 40 000 legs
-DOUBT = 2.0  # of a variance that comes from few legs
-NEGLIGIBLE = 1e-4  # weight
+MAX_MISFIT = 16.0  # variance of the misses of a leg by that of the others; F(3, 15) exceeds it once in 16 000 legs
+NEGLIGIBLE = 1e-2  # weight
+ANY_ZERO = 30.0  # [rad] one sigma of a zero before it is measured: it only keeps a stretched leg from being singular
 
-SCALES = (0.6, 0.7, 0.8, 0.9, 1.0, 1.1)  # distances of a dot from the hip, as shares of that of the neutral foothold
+SCALES = (0.8, 0.9, 1.0, 1.1)  # distances of a dot from the hip, as shares of that of the neutral foothold
 TURNS = tuple(math.radians(degrees) for degrees in (-30.0, -20.0, -10.0, 0.0, 10.0, 20.0, 30.0))  # [rad] about the hip
 LIMIT_MARGIN = math.radians(5.0)  # [rad] of all joints from their limits on the dots
 MIN_GAP = 0.012  # [m] between two dots, so that their numbers are readable
 STEP = 1e-6  # [rad] of the finite difference
-ITERATIONS = 8
+ITERATIONS = 8  # at most
+CONVERGED = 1e-5  # [rad], [m]
 
 
 class NoDotsError(ValueError):
@@ -56,7 +57,7 @@ def dots(robot: Robot) -> Array:
     weights = np.ones(len(robot.legs))
     rows = [(feet, _rows(robot, feet, pose, weights)) for feet, pose in inside]
     normals = [(feet, each.T @ each) for feet, each in rows]
-    known = np.diag((*np.zeros(3 * len(robot.legs)), *np.array(BODY_ERROR) ** -2))  # of the body
+    known = _known(len(robot.legs))
     best: tuple[float, Array] | None = None
     for k, (outer, first) in enumerate(normals):
         for inner, second in normals[:k]:
@@ -112,7 +113,7 @@ def misplaced_leg(robot: Robot, feet: Array, angles: Array) -> tuple[int, float]
     for leg in range(count) if free else ():
         _, misses, _ = _fit(robot, feet, angles, leg)
         squares = np.square(misses / FOOT_ERROR).sum(axis=(0, 2))
-        usual = DOUBT * float(np.delete(squares, leg).mean()) / free
+        usual = float(np.delete(squares, leg).mean()) / free
         misfit = float(squares[leg]) / min(max(usual, 1.0), LARGEST_FOOT_ERROR**2)
         if misfit > limit:
             limit = misfit
@@ -132,18 +133,25 @@ def _fit(robot: Robot, feet: Array, angles: Array, without: int = -1) -> tuple[A
     places, given = (np.asarray(values, dtype=float).reshape(-1, count, 3) for values in (feet, angles))
     weights = np.ones(count)
     weights[without % count] = 1.0 if without < 0 else NEGLIGIBLE
-    zeros = joints_on(robot, places[0]) - given[0]
-    body = np.zeros(6)
+    known = _known(count)
+    unknowns = np.concatenate(((joints_on(robot, places[0]) - given[0]).ravel(), np.zeros(6)))
     for _ in range(ITERATIONS):
-        rows = [_rows(robot, feet, angles + zeros, weights) for feet, angles in zip(places, given, strict=True)]
-        system = np.vstack((*rows, np.hstack((np.zeros((6, 3 * count)), np.diag(1.0 / np.array(BODY_ERROR))))))
-        misses = np.array([forward(robot, angles + zeros) - _moved(feet, body)
-                           for feet, angles in zip(places, given, strict=True)])  # fmt: skip
-        wanted = np.concatenate((-(misses / FOOT_ERROR * weights[:, None]).ravel(), -body / BODY_ERROR))
-        change = np.linalg.lstsq(system, wanted, rcond=None)[0]
-        zeros = zeros + change[:-6].reshape(-1, 3)
-        body = body + change[-6:]
-    return zeros, misses, np.linalg.inv(system.T @ system)
+        joints = given + unknowns[:-6].reshape(-1, 3)
+        rows = np.vstack([_rows(robot, feet, each, weights) for feet, each in zip(places, joints, strict=True)])
+        reached = np.array([forward(robot, each) for each in joints])
+        misses: Array = reached - places - unknowns[-6:-3] - np.cross(unknowns[-3:], places)
+        normal = rows.T @ rows + known
+        pull = rows.T @ (misses / FOOT_ERROR * weights[:, None]).ravel() + known @ unknowns
+        change = np.linalg.solve(normal, -pull)
+        unknowns += change
+        if np.abs(change).max() < CONVERGED:
+            break
+    return unknowns[:-6].reshape(-1, 3), misses, np.linalg.inv(normal)
+
+
+def _known(legs: int) -> Array:
+    """Information (3 n + 6, 3 n + 6) about zeros [rad] and pose of the body [m], [rad] before the feet are measured."""
+    return np.diag(np.array((*([ANY_ZERO] * 3 * legs), *BODY_ERROR)) ** -2.0)
 
 
 def _rows(robot: Robot, feet: Array, angles: Array, weights: Array) -> Array:
@@ -159,12 +167,6 @@ def _rows(robot: Robot, feet: Array, angles: Array, weights: Array) -> Array:
         row[:, -6:] = [[-1.0, 0.0, 0.0, 0.0, -z, y], [0.0, -1.0, 0.0, z, 0.0, -x], [0.0, 0.0, -1.0, -y, x, 0.0]]
     scaled: Array = rows / np.array(FOOT_ERROR)[:, None] * weights[:, None, None]
     return scaled.reshape(3 * count, -1)
-
-
-def _moved(points: Array, body: Array) -> Array:
-    """Points (n, 3) [m] of the sheet seen from a body whose pose differs a little: shift [m] and rotation [rad]."""
-    moved: Array = points + body[:3] + np.cross(body[3:], points)
-    return moved
 
 
 def _turned(robot: Robot, scale: float, turn: float) -> Array:

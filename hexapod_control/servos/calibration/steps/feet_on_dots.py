@@ -58,12 +58,14 @@ def feet_on_dots(state: CalibrationState) -> None:
     every = [(place, leg) for place in range(len(feet)) for leg in legs]
     state.each(every, lambda item: measure(*item))
     kept: int | None = None
+    repeated: set[int] = set()
     while kept is None and (found := misplaced_leg(state.robot, feet, angles)):
         leg, miss = found
         others = np.delete(fit_zeros(state.robot, feet, angles).misses, leg).max()
         values = {"leg": state.leg(leg), "miss": 1e3 * miss, "others": 1e3 * float(others)}
         about = (state.robot.leg_names[leg],)
-        if state.agrees(Sentence("leg_beside_dots", **values), True, about):
+        if state.agrees(Sentence("leg_beside_dots", **values), leg not in repeated, about):
+            repeated.add(leg)
             state.each([(place, leg) for place in range(len(feet))], lambda item: measure(*item))
         else:
             kept = leg
