@@ -164,8 +164,8 @@ BY_DISTRIBUTION = "false; true from ROS 2 Kilted on"
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """A table in Markdown."""
     head = tuple(head)
-    lines = [head, ("---",) * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    first, *others = ("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in (head, *rows))
+    return "\n".join((first, "|" + "---|" * len(head), *others))
 
 
 class Interface(NamedTuple):

@@ -56,8 +56,8 @@ def _plan(bus: Bus, reads: bool) -> str:
 
 def table() -> str:
     """The table in Markdown."""
-    lines = (HEAD, ("---",) * len(HEAD), *rows())
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    first, *others = ("| " + " | ".join(line) + " |" for line in (HEAD, *rows()))
+    return "\n".join((first, "|" + "---|" * len(HEAD), *others))
 
 
 if __name__ == "__main__":
