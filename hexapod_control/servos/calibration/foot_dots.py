@@ -146,7 +146,9 @@ def _fit(robot: Robot, feet: Array, angles: Array, without: int = -1) -> tuple[A
         unknowns += change
         if np.abs(change).max() < CONVERGED:
             break
-    return unknowns[:-6].reshape(-1, 3), misses, np.linalg.inv(normal)
+    zeros: Array = unknowns[:-6].reshape(-1, 3)
+    covariance: Array = np.linalg.inv(normal).astype(float)
+    return zeros, misses, covariance
 
 
 def _known(legs: int) -> Array:
