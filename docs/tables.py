@@ -387,9 +387,9 @@ def motion_file() -> str:
     parts = [table(head, map(_motion_key, rows))]
     steps: list[tuple[str, ...]] = []
     for name, kind in KINDS.items():
-        steps.append((f"**{name}**", "", "", "", f"{kind.__doc__}"))
-        steps += [("", *_motion_key(key.documentation)) for key in keys(kind).values()]
-    return "\n\n".join((*parts, table(("step", *head), steps)))
+        steps.append((f"**{name}**", "", "", f"{kind.__doc__}"))
+        steps += [_motion_key(key.documentation) for key in keys(kind).values()]
+    return "\n\n".join((*parts, table(("**step**, key", *head[1:]), steps)))
 
 
 def _motion_key(documentation: tuple[str, str, str, str, str]) -> tuple[str, str, str, str]:

@@ -16,7 +16,10 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.servos.calibration.foot_dots import NoDotsError, dot_name, dots, femur_axis_height
 
 PAPERS = {"a4": (210.0, 297.0), "a3": (297.0, 420.0), "letter": (215.9, 279.4)}  # [mm]
-LEFT, RIGHT, TOP, BOTTOM = 18.0, 8.0, 8.0, 24.0  # [mm] margins; the rulers are in those on the left and at the bottom
+LEFT = 18.0  # [mm] margin, with a ruler
+BOTTOM = 24.0  # [mm] the same
+RIGHT = 8.0  # [mm] margin
+TOP = 8.0  # [mm] margin
 OVERLAP = 10.0  # [mm] of two pages; they are cut and joined in its middle
 AROUND = (15.0, 22.0)  # [mm] beside dots, and before and behind them: their labels
 ARROW = 30.0  # [mm]
@@ -24,7 +27,8 @@ CROSS = 6.0  # [mm] half of its width
 RULER = 100.0  # [mm]
 MM_PER_INCH = 25.4
 COLOURS = ("#1b5fa8", "#c2410c")  # of the dots A and B
-THIN, FAINT = 0.5, "#777777"
+THIN = 0.5  # [pt] lines
+FAINT = "#777777"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
