@@ -151,21 +151,27 @@ class CommandPath:
         """`period` [s] is that of the targets."""
         self._offset = errors.zero_offset.ravel()
         self._step = np.maximum(errors.resolution.ravel(), 1e-12)
-        self._steps = np.rint(errors.latency.ravel() / period).astype(int)
-        self._length = int(self._steps.max())
-        self._columns = np.arange(self._steps.size)
-        self._past = np.zeros((self._length, self._steps.size))
+        late = np.rint(errors.latency.ravel() / period).astype(int)  # periods
+        self._memory = int(late.max())  # periods
+        # Places in the flat memory of the targets that arrive in the first period, and in each of several.
+        self._first = (self._memory - late) * late.size + np.arange(late.size)
+        self._places = self._first[np.newaxis]
+        self._past = np.zeros((self._memory, late.size))
 
     def restart(self, targets: Array) -> None:
         """Starts with motors that have long been at targets (n, 3) [rad]."""
         self._past[:] = self._rounded(targets.ravel())
 
-    def advance(self, course: Array) -> Array:
-        """Returns the motors' targets (k, 3 n) [rad] over k periods with targets `course` (k, 3 n) [rad]."""
-        course = np.concatenate((self._past, self._rounded(course)))
-        self._past = course[len(course) - self._length :]
-        rows = np.arange(self._length, len(course))[:, np.newaxis]
-        motors: Array = course[rows - self._steps, self._columns]
+    def advance(self, course: Array, periods: int) -> Array:
+        """Returns the motors' targets (k, 3 n) [rad] over k periods.
+
+        `course` are the targets in each of them (k, 3 n) [rad], or in all of them (1, 3 n) [rad].
+        """
+        known = np.concatenate((self._past, np.broadcast_to(self._rounded(course), (periods, self._first.size))))
+        self._past = known[periods:]
+        if len(self._places) != periods:
+            self._places = self._first + self._first.size * np.arange(periods)[:, np.newaxis]
+        motors: Array = known.take(self._places)
         return motors
 
     def _rounded(self, targets: Array) -> Array:

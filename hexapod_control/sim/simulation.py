@@ -12,6 +12,7 @@ without its magnetometer: rate noise 0.1 deg/s, acceleration noise 0.03 m/s^2, h
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -28,6 +29,8 @@ from hexapod_control.sim.start_poses import lowest_point, standing_pose
 from hexapod_control.sim.world_settings import ONLY_IN, WorldSettings
 
 XYZW = [1, 2, 3, 0]  # of MuJoCo's quaternions (w, x, y, z)
+STEPS_OF_PLAY = 2  # of the physics for which the end of a joint's play is held: every step would cost a tenth more
+ROUNDING_S = 1e-6  # rounding error of times that are sums of steps
 MIN_CONTACT_FORCE_N = 0.02  # a foot with more normal force than this is in contact
 RATE_NOISE_RAD_S = math.radians(0.1)  # standard deviation
 ACCELERATION_NOISE_M_S2 = 0.03  # standard deviation
@@ -60,51 +63,63 @@ class SimulationReading:
 
 
 class _Response:
-    """The response of servos and contact sensors with errors, step by step of the physics."""
+    """The response of servos and contact sensors with errors.
 
-    def __init__(self, errors: Reality, world: MujocoModel) -> None:
-        period = world.model.opt.timestep
-        self._path = CommandPath(errors, period)
+    It works on views of the state, in place and with the fewest calls: its cost is added to every step of the physics.
+    """
+
+    def __init__(self, errors: Reality, world: MujocoModel, data: mujoco.MjData) -> None:
+        """Raises ValueError if the URDF has the joints in another order than the robot's rows."""
+        position = world.position.ravel()
+        if not (np.diff(position) == 1).all():
+            raise ValueError("the joints of the URDF are not in the order of the robot file")
+        self._path = CommandPath(errors, world.model.opt.timestep)
         self._slack = errors.slack.ravel()
-        self._actuator = world.actuator.ravel()
-        self._position = world.position.ravel()
-        self._angles = np.zeros(self._position.size)
-        self._contacts = np.zeros((1 + round(errors.contact_latency / period), len(world.feet)))  # [N] a ring
-        self._newest = 0  # row of the ring
-        self._targets = np.zeros(self._position.size)
+        self._angles = data.qpos[position[0] : position[-1] + 1]
+        self._control = data.ctrl
+        self._contact_latency = errors.contact_latency
+        self._contacts: deque[tuple[float, Array]] = deque()  # times [s] and forces (n,) [N] not reported yet
+        self._reported: Array = np.zeros(len(world.feet))  # [N]
+        self._targets = np.zeros(position.size)
 
     def restart(self, joints: Array) -> None:
         """Starts with servos that have long had the targets `joints` (n, 3) [rad]."""
         self._targets = joints.ravel()
         self._path.restart(joints)
-        self._contacts[:] = 0.0
+        self._contacts.clear()
+        self._reported[:] = 0.0
+
+    def take_over(self, other: _Response) -> None:
+        """Continues with what is on its way to the servos and from the contacts of another response."""
+        self._targets = other._targets
+        self._path = other._path
+        self._contacts = other._contacts
+        self._reported = other._reported
 
     def bands(self, targets: Array, steps: int, *, linear: bool) -> Iterator[tuple[Array, Array]]:
         """For each step on the way to targets (n, 3) [rad]: the angles between which each servo has no torque."""
-        shares = np.arange(1, steps + 1)[:, np.newaxis] / steps if linear else np.ones((steps, 1))
         start = self._targets
-        self._targets = targets.ravel().copy()
-        motors = self._path.advance(start + (self._targets - start) * shares)
+        end = self._targets = targets.ravel().copy()
+        course = start + (end - start) * (np.arange(1, steps + 1)[:, np.newaxis] / steps) if linear else end[np.newaxis]
+        motors = self._path.advance(course, steps)
+        motors = motors[::STEPS_OF_PLAY]
         return zip(motors - self._slack, motors + self._slack, strict=True)
 
-    def pull(self, data: mujoco.MjData, low: Array, high: Array) -> None:
+    def pull(self, low: Array, high: Array) -> None:
         """Lets the springs of the servos end at the nearer edge of the band without torque."""
-        angles = self._angles
-        data.qpos.take(self._position, out=angles)
-        np.maximum(angles, low, out=angles)
-        np.minimum(angles, high, out=angles)
-        data.ctrl[self._actuator] = angles
+        np.maximum(self._angles, low, out=self._control)
+        np.minimum(self._control, high, out=self._control)
 
-    def note_contacts(self, forces: Array) -> None:
-        """Stores the contact forces (n,) [N] of a step."""
-        self._newest = (self._newest + 1) % len(self._contacts)
-        self._contacts[self._newest] = forces
+    def note_contacts(self, time: float, forces: Array) -> None:
+        """Takes the contact forces (n,) [N] of a time [s]."""
+        self._contacts.append((time, forces))
+        while self._contacts and self._contacts[0][0] <= time - self._contact_latency + ROUNDING_S:
+            self._reported = self._contacts.popleft()[1]
 
     @property
     def sensed_contacts(self) -> Array:
         """Contact forces (n,) [N], late."""
-        forces: Array = self._contacts[(self._newest + 1) % len(self._contacts)]
-        return forces
+        return self._reported
 
 
 class Simulation:
@@ -132,7 +147,7 @@ class Simulation:
         self._read_at = 0.0
         self._read_orientation = self._orientation.copy()
         self._push_until = 0.0
-        self._response = None if self.reality.is_ideal else _Response(self.reality, self.world)
+        self._response = None if self.reality.is_ideal else _Response(self.reality, self.world, self.data)
         self._noise = np.random.default_rng(self.reality.seed)
         self.reset(standing_pose(robot))
 
@@ -194,13 +209,18 @@ class Simulation:
     def _step_with_errors(
         self, response: _Response, targets: Array, steps: int, observe: Callable[[Simulation], None] | None
     ) -> None:
-        for low, high in response.bands(targets, steps, linear=self.world.settings.between_targets == "linear"):
-            response.pull(self.data, low, high)
+        linear = self.world.settings.between_targets == "linear"
+        for index, (low, high) in enumerate(response.bands(targets, steps, linear=linear)):
+            response.pull(low, high)
             self._end_push()
-            mujoco.mj_step(self.model, self.data)
-            response.note_contacts(self.data.sensordata[self._foot_sensors])
-            if observe is not None:
+            count = min(STEPS_OF_PLAY, steps - STEPS_OF_PLAY * index)
+            if observe is None:
+                mujoco.mj_step(self.model, self.data, nstep=count)
+                continue
+            for _ in range(count):
+                mujoco.mj_step(self.model, self.data)
                 observe(self)
+        response.note_contacts(self.time, self.foot_forces)
 
     def _end_push(self) -> None:
         if self._push_until and self.data.time >= self._push_until:
@@ -230,7 +250,8 @@ class Simulation:
             getattr(self.data, name)[:] = getattr(other.data, name)
         self.data.time = other.data.time
         self.unspent = other.unspent
-        self._response = other._response
+        if self._response is not None and other._response is not None:
+            self._response.take_over(other._response)
         mujoco.mj_forward(self.model, self.data)
 
     def release(self) -> None:

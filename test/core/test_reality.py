@@ -59,7 +59,7 @@ def test_a_motor_gets_its_target_after_its_latency_offset_and_in_its_steps():
     latency = np.full((6, 3), 0.02)
     latency[0, 0] = 0.05
     late = path(latency=latency, zero_offset=0.1, resolution=0.01)
-    motors = np.concatenate([late.advance(np.full((7, 18), 0.123)) for _ in range(5)])
+    motors = np.concatenate([late.advance(np.full((1, 18), 0.123), 7) for _ in range(5)])
     assert np.flatnonzero(np.diff(motors[:, 0])).tolist() == [24]
     assert np.flatnonzero(np.diff(motors[:, 1])).tolist() == [9]
     assert sorted(set(motors.ravel())) == pytest.approx([0.1, 0.22])
