@@ -17,15 +17,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array, read_only
-from hexapod_control.core.robot import Robot
+from hexapod_control.core.robot import FRICTION_SHARE, Robot, ServoTraits
+from hexapod_control.core.sensing.foot_force_estimator import MOTOR_TIME_CONSTANT_S
 
 IDEAL = "ideal"
+AIR_DEGC = 25.0
+COPPER_PER_K = 0.0039  # more resistance of a winding
+PROTECTED_K = 10.0  # below the hottest temperature, over which a servo reduces its torque
 MOST_DEVIATIONS = 2.0  # of a drawn value from its median, in standard deviations: beyond, its owner would repair it
 
 
 # Defaults of arrays, which become arrays.
 NONE: Any = 0.0
 NOMINAL: Any = 1.0
+FAR_DEGC: Any = 1000.0
 OF_THE_IMU = ("imu_mounting", "gyro_bias", "accelerometer_bias")
 
 
@@ -40,10 +45,19 @@ class Reality:
     latency: Array = NONE  # [s] from a target of the driver to the motor: bus and servo
     dead_band: Array = NONE  # [rad] error up to which the motor is not driven
     resolution: Array = NONE  # [rad] step of targets and of reported angles; 0 is none
-    stiffness: Array = NOMINAL  # share of the nominal value, like the next three
+    stiffness: Array = NOMINAL  # share of the nominal value, like the next four
     stall_torque: Array = NOMINAL
     no_load_speed: Array = NOMINAL
-    friction: Array = NOMINAL
+    friction: Array = NOMINAL  # dry
+    inertia: Array = NOMINAL  # of the rotor
+    load_friction: Array = NONE  # more dry friction, as a share of the motor's torque
+    stall_current: Array = NONE  # [A]
+    heating: Array = NONE  # [K/s] at stall torque
+    cooling: Array = NONE  # [1/s] per K above the air
+    hottest: Array = FAR_DEGC  # [degC] at which a servo gives no torque
+    # Supply.
+    voltage: float = 11.1  # [V] without load, at which the nominal values hold
+    supply_resistance: float = 0.0  # [ohm] of battery and wires
     # Legs, (n, 3).
     length: Array = NONE  # [m] of coxa, femur and tibia, beyond the robot file's
     hip: Array = NONE  # [m] displacement along x, y, z of base_link
@@ -76,54 +90,87 @@ class Reality:
 
 
 class _Spread(NamedTuple):
-    """How the values of an error are distributed over joints, legs or axes: normally, or their logarithm is."""
+    """How the values of an error are distributed over joints, legs or axes: normally, or their logarithm is.
+
+    With `of_traits`, the median is that times the value of the servo.
+    """
 
     median: float
-    deviation: float  # standard deviation; of a factor its logarithm's
+    deviation: float = 0.0  # standard deviation; of a factor its logarithm's
     is_factor: bool = False
+    of_traits: bool = False
 
-    def values(self, draws: Array) -> Array:
-        """Values for standard normal draws."""
-        if self.is_factor:
-            return self.median * np.exp(self.deviation * draws)
-        return self.median + self.deviation * draws
+    def values(self, draws: Array, trait: Array) -> Array:
+        """Values for standard normal draws, of servos with a trait."""
+        median = self.median * trait if self.of_traits else self.median
+        return median * np.exp(self.deviation * draws) if self.is_factor else median + self.deviation * draws
+
+
+def _factor(median: float, deviation: float) -> _Spread:
+    return _Spread(median, deviation, is_factor=True)
+
+
+def _trait(median: float, deviation: float = 0.0) -> _Spread:
+    return _Spread(median, deviation, is_factor=True, of_traits=True)
 
 
 _TYPICAL: Mapping[str, _Spread] = {
     "zero_offset": _Spread(0.0, math.radians(2.0)),
-    "backlash": _Spread(math.radians(1.0), 0.25, is_factor=True),
-    "latency": _Spread(0.04, 0.1, is_factor=True),
-    "dead_band": _Spread(math.radians(0.1), 0.0),
-    "resolution": _Spread(math.radians(0.1), 0.0),
-    "stiffness": _Spread(1.0, 0.1, is_factor=True),
-    "stall_torque": _Spread(1.0, 0.05, is_factor=True),
-    "no_load_speed": _Spread(1.0, 0.05, is_factor=True),
-    "friction": _Spread(1.0, 0.25, is_factor=True),
+    "backlash": _trait(1.0, 0.25),
+    "latency": _trait(1.0, 0.1),
+    "dead_band": _trait(1.0),
+    "resolution": _trait(1.0),
+    "stiffness": _factor(1.0, 0.1),
+    "stall_torque": _factor(1.0, 0.05),
+    "no_load_speed": _factor(1.0, 0.05),
+    "friction": _trait(1.0, 0.25),
+    "inertia": _trait(1.0),
+    "load_friction": _trait(1.0),
+    "stall_current": _trait(1.0),
+    "heating": _trait(1.0),
+    "cooling": _trait(1.0),
+    "hottest": _trait(1.0),
+    "voltage": _trait(1.0),
+    "supply_resistance": _Spread(0.1),
     "length": _Spread(0.0, 0.001),
     "hip": _Spread(0.0, 0.001),
     "imu_mounting": _Spread(0.0, math.radians(1.0)),
     "gyro_bias": _Spread(0.0, math.radians(0.05)),
     "accelerometer_bias": _Spread(0.0, 0.05),
-    "gyro_noise": _Spread(math.radians(0.1), 0.0),
-    "accelerometer_noise": _Spread(0.05, 0.0),
-    "contact_latency": _Spread(0.02, 0.0),
-    "contact_noise": _Spread(0.1, 0.0),
+    "gyro_noise": _Spread(math.radians(0.1)),
+    "accelerometer_noise": _Spread(0.05),
+    "contact_latency": _Spread(0.02),
+    "contact_noise": _Spread(0.1),
 }
 _WORN: Mapping[str, _Spread] = {
     **_TYPICAL,
     "zero_offset": _Spread(0.0, math.radians(3.0)),
-    "backlash": _Spread(math.radians(2.0), 0.5, is_factor=True),
-    "latency": _Spread(0.06, 0.2, is_factor=True),
-    "stiffness": _Spread(0.8, 0.2, is_factor=True),
-    "stall_torque": _Spread(0.85, 0.1, is_factor=True),
-    "no_load_speed": _Spread(0.9, 0.05, is_factor=True),
-    "friction": _Spread(1.5, 0.4, is_factor=True),
+    "backlash": _trait(2.0, 0.5),
+    "latency": _trait(1.5, 0.2),
+    "stiffness": _factor(0.8, 0.2),
+    "stall_torque": _factor(0.85, 0.1),
+    "no_load_speed": _factor(0.9, 0.05),
+    "friction": _trait(1.5, 0.4),
+    "supply_resistance": _Spread(0.25),
     "length": _Spread(0.0, 0.002),
     "hip": _Spread(0.0, 0.002),
     "imu_mounting": _Spread(0.0, math.radians(2.0)),
     "gyro_bias": _Spread(0.0, math.radians(0.2)),
 }
 REALITIES: Mapping[str, Mapping[str, _Spread]] = {IDEAL: {}, "typical": _TYPICAL, "worn": _WORN}
+
+
+def _traits(robot: Robot) -> dict[str, Array]:
+    """What the servos of a robot have, by the names of the errors they are the medians of."""
+    servos = [[joint.traits for joint in leg.joints] for leg in robot.legs]
+    values = {
+        each.name: np.array([[getattr(servo, each.name) for servo in row] for row in servos])
+        for each in fields(ServoTraits)
+    }
+    values["friction"] /= FRICTION_SHARE
+    values["inertia"] = values["motor_time_constant"] / MOTOR_TIME_CONSTANT_S
+    values["voltage"] = values["voltage"][0, 0]  # all servos have the supply of the first
+    return values
 
 
 def reality(robot: Robot, level: str, seed: int = 0) -> Reality:
@@ -136,11 +183,13 @@ def reality(robot: Robot, level: str, seed: int = 0) -> Reality:
         raise ValueError(f"reality must be one of {', '.join(REALITIES)}, is {level!r}")
     legs = len(robot.legs)
     ideal = Reality(legs, seed=seed)
+    traits = _traits(robot)
     drawn: dict[str, Any] = {}
     for name, spread in REALITIES[level].items():
         rng = np.random.default_rng([seed, *name.encode()])
         draws = rng.standard_normal(np.shape(getattr(ideal, name)))
-        drawn[name] = spread.values(np.clip(draws, -MOST_DEVIATIONS, MOST_DEVIATIONS))
+        draws = np.clip(draws, -MOST_DEVIATIONS, MOST_DEVIATIONS)
+        drawn[name] = spread.values(draws, traits.get(name, np.ones(())))
     return replace(ideal, **drawn)
 
 
@@ -184,3 +233,29 @@ def reported(errors: Reality, angles: Array) -> Array:
     angles = angles - errors.zero_offset
     stepped: Array = np.where(errors.resolution > 0.0, np.rint(angles / np.maximum(errors.resolution, 1e-12)), 0.0)
     return np.where(errors.resolution > 0.0, stepped * errors.resolution, angles)
+
+
+class ServoPower:
+    """What supply and temperature leave of the torque of servos.
+
+    The battery sags by its resistance times the current, which is in proportion to the torque of the motors. A winding
+    warms with the square of its current and cools with its difference from the air. Its resistance grows with its
+    temperature, and over the last kelvins before `hottest` the servo reduces its torque to nothing.
+    """
+
+    def __init__(self, errors: Reality) -> None:
+        self._errors = errors
+        self.warmth = np.zeros((errors.legs, 3))  # [K] above the air
+        self.current = 0.0  # [A] of all servos
+        self.voltage = errors.voltage  # [V]
+
+    def advance(self, loads: Array, dt: float) -> Array:
+        """Advances by `dt` [s] with torques as shares of the stall torque (n, 3). Returns the shares that are left."""
+        errors = self._errors
+        self.current = float((errors.stall_current * np.abs(loads)).sum())
+        self.voltage = errors.voltage - errors.supply_resistance * self.current
+        self.warmth = self.warmth + dt * (errors.heating * loads * loads - errors.cooling * self.warmth)
+        resistance = 1.0 + COPPER_PER_K * self.warmth
+        protected = np.clip((errors.hottest - AIR_DEGC - self.warmth) / PROTECTED_K, 0.0, 1.0)
+        left: Array = self.voltage / errors.voltage / resistance * protected
+        return left

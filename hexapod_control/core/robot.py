@@ -59,6 +59,27 @@ def _hip_rotation(roll: float, pitch: float, cos_yaw: float, sin_yaw: float) -> 
 
 
 @dataclass(frozen=True, slots=True)
+class ServoTraits:
+    """What a real servo has beside speed, torque and stiffness; by default an ordinary one of 55 g.
+
+    `core.reality` draws the servos of a real robot around these values.
+    """
+
+    voltage: float = 11.1  # [V] at which speed and torque hold
+    backlash: float = math.radians(1.0)  # [rad] play of the output shaft, from end to end
+    dead_band: float = math.radians(0.1)  # [rad] error up to which the motor is not driven
+    latency: float = 0.03  # [s] from the computer's target to the motor
+    resolution: float = math.radians(0.1)  # [rad] smallest step
+    friction: float = 0.03  # dry friction, as a share of the stall torque
+    load_friction: float = 0.2  # more dry friction, as a share of the motor's torque
+    motor_time_constant: float = 0.02  # [s] rotor inertia over the viscous coefficient of back-EMF
+    stall_current: float = 1.5  # [A]
+    heating: float = 0.6  # [K/s] at stall torque
+    cooling: float = 0.0012  # [1/s] per K above the air
+    hottest: float = 75.0  # [degC] at which it gives no torque
+
+
+@dataclass(frozen=True, slots=True)
 class Joint:
     """One joint with the servo that drives it."""
 
@@ -67,6 +88,7 @@ class Joint:
     no_load_speed: float  # [rad/s] of the servo
     stall_torque: float  # [N m] of the servo
     stiffness: float  # [N m/rad] of the servo's position loop
+    traits: ServoTraits = ServoTraits()
 
     def __post_init__(self) -> None:
         _require(math.isfinite(self.lower) and math.isfinite(self.upper), "joint limits must be finite")

@@ -29,6 +29,9 @@ FRONT_CAMERA = "front"
 CAMERA_PITCH_RAD = math.radians(15.0)
 CAMERA_CLEARANCE_M = 0.015  # to the upper front edge of the body
 LINKS = (*JOINTS, "foot")  # of a leg, in the names of its bodies
+# of dry friction that holds; stiffer ones cost iterations of the solver
+STICKING_TIME_S = 0.004
+STICKING_IMPEDANCE = 0.95
 OWN_CLEARANCE_M = 0.003  # between a leg and the body, in simple shapes; legs that come closer never collide with it
 FIELD_OF_VIEW_DEG = 60.0  # of the front camera, from top to bottom
 Indices = NDArray[np.intp]
@@ -80,7 +83,12 @@ def build(
     root.add_freejoint()
     for row, leg in enumerate(robot.legs):
         for column, (key, joint) in enumerate(zip(JOINTS, leg.joints, strict=True)):
-            _add_servo(spec, joint_name(leg.name, key), _real_servo(servo_of(joint, settings), errors, (row, column)))
+            name = joint_name(leg.name, key)
+            _add_servo(spec, name, _real_servo(servo_of(joint, settings), errors, (row, column)))
+            if not errors.is_ideal:
+                # MuJoCo's dry friction creeps under a load that it should hold; with these a tenth as fast.
+                spec.joint(name).solref_friction[0] = STICKING_TIME_S
+                spec.joint(name).solimp_friction[:2] = STICKING_IMPEDANCE
         _misplace(spec, leg, errors.hip[row], errors.length[row])
         _add_foot(spec, leg, robot.foot_radius)
     _add_imu(spec, robot, errors)
@@ -111,7 +119,7 @@ def _real_servo(servo: ServoModel, errors: Reality, joint: tuple[int, int]) -> S
         no_load_speed=servo.no_load_speed * float(errors.no_load_speed[joint]),
         stall_torque=servo.stall_torque * float(errors.stall_torque[joint]),
         stiffness=servo.stiffness * float(errors.stiffness[joint]),
-        identified_inertia=servo.armature,
+        identified_inertia=servo.armature * float(errors.inertia[joint]),
         identified_friction=servo.friction * float(errors.friction[joint]),
     )
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexapod_control.core.kinematics.arrays import Array, read_only
-from hexapod_control.core.reality import CommandPath, Reality, reality, reported
+from hexapod_control.core.reality import CommandPath, Reality, ServoPower, reality, reported
 from hexapod_control.core.robot import Robot
 from hexapod_control.sim.mujoco_model import MujocoModel, build
 from hexapod_control.sim.start_poses import lowest_point, standing_pose
@@ -30,6 +30,7 @@ from hexapod_control.sim.world_settings import ONLY_IN, WorldSettings
 
 XYZW = [1, 2, 3, 0]  # of MuJoCo's quaternions (w, x, y, z)
 STEPS_OF_PLAY = 2  # of the physics for which the end of a joint's play is held: every step would cost a tenth more
+ADAPTATION_PERIOD_S = 0.04  # of friction to the load, and of torque to supply and temperature
 ROUNDING_S = 1e-6  # rounding error of times that are sums of steps
 MIN_CONTACT_FORCE_N = 0.02  # a foot with more normal force than this is in contact
 RATE_NOISE_RAD_S = math.radians(0.1)  # standard deviation
@@ -141,7 +142,14 @@ class Simulation:
         )
         names = (self.model.body(body).name for body in self.world.feet)
         self._foot_sensors = np.array([self.model.sensor(name).adr[0] for name in names])
-        self._gain = self.model.actuator_gainprm.copy(), self.model.actuator_biasprm.copy()
+        self._gain = self.model.actuator_gainprm[:, :1].copy(), self.model.actuator_biasprm[:, 1:2].copy()
+        self._switched_on = np.ones((self.model.nu, 1))  # per servo, 0 if its torque is off
+        self._power = ServoPower(self.reality)
+        self._unadapted = 0.0  # [s] since friction and torque were adapted
+        joints = self.world.velocity
+        self._dry_friction = self.model.dof_frictionloss[joints].copy()
+        # A number per joint, from MuJoCo 4.0 on the first of several.
+        self._damping = self.model.dof_damping[joints].reshape(*joints.shape, -1)[..., 0].copy()
         self.unspent = 0.0  # [s] remainder of the last `step`, shorter than a time step of the physics
         # of the last reading of the IMU
         self._read_at = 0.0
@@ -221,6 +229,23 @@ class Simulation:
                 mujoco.mj_step(self.model, self.data)
                 observe(self)
         response.note_contacts(self.time, self.foot_forces)
+        self._adapt(steps * self.model.opt.timestep)
+
+    def _adapt(self, dt: float) -> None:
+        """Adapts friction to the load, and torque to supply and temperature, `dt` [s] after the last call."""
+        self._unadapted += dt
+        if self._unadapted < ADAPTATION_PERIOD_S - ROUNDING_S:
+            return
+        joints = self.world.velocity
+        torque = self.data.actuator_force.reshape(-1, 3)
+        self.model.dof_frictionloss[joints] = self._dry_friction + self.reality.load_friction * np.abs(torque)
+        loads = (torque - self._damping * self.data.qvel[joints]) / self.world.stall_torque
+        left = self._power.advance(loads, self._unadapted).reshape(-1, 1)
+        self._unadapted = 0.0
+        stall = self.world.stall_torque.reshape(-1) * left[:, 0]
+        self.model.actuator_forcerange[:, 0] = -stall
+        self.model.actuator_forcerange[:, 1] = stall
+        self._apply_gain(left)
 
     def _end_push(self) -> None:
         if self._push_until and self.data.time >= self._push_until:
@@ -252,23 +277,40 @@ class Simulation:
         self.unspent = other.unspent
         if self._response is not None and other._response is not None:
             self._response.take_over(other._response)
+            self._power = other._power
+            self.model.dof_frictionloss[:] = other.model.dof_frictionloss
+            self.model.actuator_forcerange[:] = other.model.actuator_forcerange
+            self.hold(np.reshape(self._switched_on > 0.0, self.world.actuator.shape))
         mujoco.mj_forward(self.model, self.data)
 
     def release(self) -> None:
         """Switches the torque of all servos off; back-EMF still brakes them."""
-        self.model.actuator_gainprm[:] = 0.0
-        self.model.actuator_biasprm[:] = 0.0
+        self.hold(np.zeros(self.world.actuator.shape, dtype=bool))
 
     def engage(self) -> None:
         """Switches the torque of all servos on; they move to their last targets."""
-        self.model.actuator_gainprm[:], self.model.actuator_biasprm[:] = self._gain
+        self.hold(np.ones(self.world.actuator.shape, dtype=bool))
 
     def hold(self, on: NDArray[np.bool_]) -> None:
         """Switches the torque of the servos marked in `on` (n, 3) on, of all others off."""
-        chosen = self.world.actuator[on]
-        self.release()
-        self.model.actuator_gainprm[chosen] = self._gain[0][chosen]
-        self.model.actuator_biasprm[chosen] = self._gain[1][chosen]
+        self._switched_on = np.reshape(on, (-1, 1)).astype(float)
+        self._apply_gain(self.model.actuator_forcerange[:, 1:] / self.world.stall_torque.reshape(-1, 1))
+
+    def _apply_gain(self, left: Array) -> None:
+        """Sets the gains of servos of which these shares (3 n, 1) of the torque are left."""
+        share = self._switched_on * left
+        self.model.actuator_gainprm[:, :1] = self._gain[0] * share
+        self.model.actuator_biasprm[:, 1:2] = self._gain[1] * share
+
+    @property
+    def supply_share(self) -> float:
+        """Supply voltage under load, as a share of that without."""
+        return self._power.voltage / self.reality.voltage
+
+    @property
+    def warmth(self) -> Array:
+        """Temperatures of the servos above the air (n, 3) [K]."""
+        return self._power.warmth
 
     @property
     def joints(self) -> Array:
@@ -296,7 +338,7 @@ class Simulation:
     def saturated(self) -> NDArray[np.bool_]:
         """Array (n, 3), True for servos at their stall torque."""
         torque: Array = self.data.actuator_force[self.world.actuator]
-        return np.abs(torque) >= 0.999 * self.world.stall_torque
+        return np.abs(torque) >= 0.999 * self.model.actuator_forcerange[self.world.actuator, 1]
 
     def inertial(self) -> InertialReading:
         """Returns the present readings of the IMU.

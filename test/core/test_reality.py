@@ -1,13 +1,14 @@
 """The errors of a real robot: drawn reproducibly, set by hand, and what they do to targets and reported angles."""
 
 import dataclasses
+import itertools
 import math
 
 import numpy as np
 import pytest
 
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.core.reality import REALITIES, CommandPath, Reality, reality, reported
+from hexapod_control.core.reality import REALITIES, CommandPath, Reality, ServoPower, reality, reported
 
 ROBOT = load("phantomx").robot
 PERIOD_S = 0.002
@@ -69,3 +70,30 @@ def test_a_servo_reports_the_angle_of_its_own_zero_in_its_steps():
     errors = dataclasses.replace(IDEAL, zero_offset=0.1, resolution=0.01)
     assert reported(errors, np.full((6, 3), 0.223)) == pytest.approx(0.12)
     assert reported(IDEAL, np.full((6, 3), 0.223)) == pytest.approx(0.223, abs=0.0)
+
+
+def test_errors_follow_the_kind_of_servo():
+    metal, plastic, hobby = (reality(load(name).robot, "typical", 1) for name in ("heavy", "phantomx", "chica"))
+    for name in ("backlash", "latency"):
+        medians = [np.median(getattr(errors, name)) for errors in (metal, plastic, hobby)]
+        assert medians == sorted(medians)
+    assert (metal.voltage, hobby.voltage) == (12.0, 6.0)
+    assert hobby.hottest.min() > metal.hottest.max()
+
+
+def test_a_supply_sags_with_the_current_and_a_warm_servo_gives_less_until_it_gives_none():
+    power = ServoPower(
+        Reality(6, voltage=12.0, supply_resistance=0.1, stall_current=1.0, heating=1.0, cooling=0.002, hottest=75.0)
+    )
+    still = power.advance(np.zeros((6, 3)), 0.05)
+    assert still == pytest.approx(1.0) and power.voltage == 12.0
+    loads = np.full((6, 3), 0.5)
+    first = power.advance(loads, 0.05)
+    assert power.voltage == pytest.approx(12.0 - 0.1 * 18 * 0.5)
+    assert first == pytest.approx(power.voltage / 12.0, rel=1e-3)
+    shares = [float(power.advance(loads, 1.0)[0, 0]) for _ in range(300)]
+    assert all(later <= earlier for earlier, later in itertools.pairwise(shares))
+    assert shares[-1] == 0.0 and power.warmth.max() > 50.0
+    for _ in range(3000):
+        cooled = power.advance(np.zeros((6, 3)), 1.0)
+    assert cooled == pytest.approx(1.0, abs=0.01)

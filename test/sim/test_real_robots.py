@@ -130,6 +130,41 @@ def test_contacts_are_reported_late():
     assert reported.index(True) - truth.index(True) == 5
 
 
+def test_friction_grows_with_the_load():
+    """A knee that bears a torque hardly moves when a fifth of the torque is taken away; MuJoCo's friction creeps."""
+
+    def returned(load_friction):
+        simulation = hanging(load_friction=load_friction, friction=1e-3)
+        angles = []
+        for torque in (0.5, 0.4):
+            simulation.data.qfrc_applied[simulation.world.velocity[KNEE]] = torque
+            for _ in range(20):
+                simulation.step(STANDING, 0.02)
+            angles.append(true_angle(simulation))
+        return angles[0] - angles[1]
+
+    assert returned(0.0) == pytest.approx(0.1 / ROBOT.legs[0].tibia_joint.stiffness, rel=0.05)
+    assert returned(0.3) < 0.5 * returned(0.0)
+
+
+def test_servos_under_load_warm_up_draw_the_supply_down_and_give_less_torque():
+    tired = simulated(voltage=12.0, supply_resistance=0.3, stall_current=1.5, heating=50.0, cooling=0.001, hottest=60.0)
+    heights = []
+    for _ in range(10):
+        for _ in range(50):
+            tired.step(STANDING, 0.02)
+        heights.append(float(tired.data.qpos[2]))
+    assert tired.supply_share < 0.99 and tired.warmth.max() > 1.0
+    assert heights[-1] < heights[0]
+    before = tired.reading().joint_torque
+    tired.release()
+    tired.step(STANDING, 0.1)
+    assert before.any() and not tired.reading().joint_torque.any()
+    tired.engage()
+    tired.step(STANDING, 0.1)
+    assert tired.reading().joint_torque.any()
+
+
 def test_a_change_of_the_world_keeps_the_robot_with_what_is_on_its_way_to_the_servos():
     errors = reality(ROBOT, "typical", 1)
     steady, changed = (Simulation(ROBOT, TEXT, WorldSettings(), errors) for _ in range(2))

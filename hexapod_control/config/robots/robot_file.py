@@ -17,7 +17,14 @@ from hexapod_control.config.robots.gait_section import check_gaits, read_gaits
 from hexapod_control.config.robots.plausibility.check_values import findings, located_errors, one_line
 from hexapod_control.config.robots.plausibility.finding import CheckedRobot, Finding
 from hexapod_control.config.robots.robot_keys import MAX_ANGLE_DEG, ODOMETRY_SCALE, SERVO_MODEL, SERVO_VOLTAGE
-from hexapod_control.config.robots.servo_table import CatalogServo, nearest_models, permitted, version_for, versions
+from hexapod_control.config.robots.servo_table import (
+    CatalogServo,
+    nearest_models,
+    permitted,
+    usual_voltage,
+    version_for,
+    versions,
+)
 from hexapod_control.config.schema import CheckedValues, refuse_unknown
 from hexapod_control.config.shipped_files import file_path, shipped_names
 from hexapod_control.core.gait.gait_table import MIN_LEGS
@@ -30,6 +37,7 @@ from hexapod_control.core.robot import (
     Leg,
     Robot,
     Segment,
+    ServoTraits,
     WalkDefaults,
 )
 from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, max_radii, nominal_stance
@@ -182,7 +190,9 @@ def _leg_values(common: DocumentEntry, own: DocumentEntry) -> CheckedValues:
     place.entries.setdefault(robot_keys.FOOTHOLD.key, replace(own, key=f"{own.key}.{robot_keys.FOOTHOLD.key}"))
     overrides = {name: child for name, child in own.children.items() if name not in _PLACE}
     leg = _merged(common, DocumentEntry(own.path, own.key, own.line, overrides))
-    return place.joined(CheckedValues.checked(leg, robot_keys.COMMON))
+    servo = leg.children.get("servo")
+    supply = (SERVO_VOLTAGE,) if servo is not None and servo.is_section and "voltage" in servo.children else ()
+    return place.joined(CheckedValues.checked(leg, (*robot_keys.COMMON, *supply)))
 
 
 def _leg(name: str, values: CheckedValues) -> Leg:
@@ -222,8 +232,21 @@ def _joint(values: CheckedValues, name: str) -> Joint:
     return Joint(
         math.radians(values.number(lower)),
         math.radians(values.number(upper)),
-        *(values.number(f"servo.{key}") for key in ("no_load_speed", "stall_torque", "stiffness")),
+        values.number("servo.no_load_speed"),
+        values.number("servo.stall_torque"),
+        values.number("servo.stiffness"),
+        _traits(values),
     )
+
+
+def _traits(values: CheckedValues) -> ServoTraits:
+    """What the leg's servo has beside the figures of the file; that of an ordinary servo if the model is unlisted."""
+    model = values.text(SERVO_MODEL.key)
+    rows = versions(model)
+    if not rows:
+        return ServoTraits()
+    voltage = values.number(SERVO_VOLTAGE.key) if SERVO_VOLTAGE.key in values.values else usual_voltage(model)
+    return (version_for(model, voltage) or rows[-1]).traits(voltage)
 
 
 def _robot(values: CheckedValues, legs: tuple[Leg, ...], gaits: tuple[GaitRow, ...]) -> Robot:

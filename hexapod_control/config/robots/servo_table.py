@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -14,10 +14,14 @@ import yaml
 from hexapod_control.config.servo_models import controlling_protocol
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.names import MAX_QUOTED
+from hexapod_control.core.robot import ServoTraits
 
 RPM = math.tau / 60.0  # [rad/s] of 1 rpm
 KG_CM = 0.0980665  # [N m] of 1 kgf cm
 NEAREST_NAMES = 3  # suggested for an unknown model
+HEAT_CAPACITY = 500.0  # [J/(kg K)] of a servo: steel, copper, plastics
+REFERENCE_MASS_KG = 0.055
+THERMAL_RESISTANCE = 30.0  # [K/W] from winding to air of a servo of that mass; it falls with the surface, mass^(2/3)
 
 
 class ServoFigures(NamedTuple):
@@ -42,12 +46,13 @@ class CatalogServo:
     resolution: float  # [deg]
     backlash: float | None  # [deg], None if the maker does not state it
     full_torque_error: float  # [deg] position error at which the torque is the stall torque
+    kind: Mapping[str, Any]  # what data sheets do not state: the values of its class, or identified ones
     source: str
     verified: bool  # checked against the source
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> CatalogServo:
-        """Converts a row of the file."""
+    def of(cls, row: Mapping[str, Any], kinds: Mapping[str, Mapping[str, Any]]) -> CatalogServo:
+        """Converts a row of the file; `kinds` are the classes of servos."""
         mechanics, (lowest, highest) = row["mechanics"], row["voltage"]
         return cls(
             model=row["model"],
@@ -60,6 +65,7 @@ class CatalogServo:
             resolution=mechanics["resolution_deg"],
             backlash=mechanics.get("backlash_deg"),
             full_torque_error=row["full_torque_error_deg"],
+            kind={**kinds[row["class"]], **row.get("identified", {})},
             source=row["source"],
             verified=row.get("verified", True),
         )
@@ -85,14 +91,40 @@ class CatalogServo:
         """Torque per position error [N m/rad] at a supply [V]."""
         return self.at(voltage).stall_torque / math.radians(self.full_torque_error)
 
+    def traits(self, voltage: float) -> ServoTraits:
+        """What the servo has beside speed, torque and stiffness, at a supply [V].
+
+        Stall current: the electrical power at stall that gives the mechanical power torque * speed with the efficiency.
+        """
+        kind = self.kind
+        speed_and_torque = self.at(voltage)
+        stall_power = speed_and_torque.stall_torque * speed_and_torque.no_load_speed / kind["efficiency"]  # [W]
+        capacity = HEAT_CAPACITY * self.mass  # [J/K]
+        resistance = THERMAL_RESISTANCE * (REFERENCE_MASS_KG / self.mass) ** (2.0 / 3.0)  # [K/W]
+        backlash = kind["backlash_deg"] if self.backlash is None else self.backlash
+        return ServoTraits(
+            voltage=voltage,
+            backlash=math.radians(backlash),
+            dead_band=math.radians(kind.get("dead_band_deg", self.resolution / 2.0)),
+            latency=kind["latency"],
+            resolution=math.radians(self.resolution),
+            friction=kind["friction"],
+            load_friction=kind["load_friction"],
+            motor_time_constant=kind["motor_time_constant"],
+            stall_current=stall_power / voltage,
+            heating=stall_power / capacity,
+            cooling=1.0 / (resistance * capacity),
+            hottest=kind["hottest_degc"],
+        )
+
 
 @lru_cache(maxsize=1)
 def servo_table() -> tuple[CatalogServo, ...]:
     """All rows, read once."""
     text = share("config", "servos.yaml").read_text(encoding="utf-8")
     # The parser of libyaml gives no line numbers, but takes a fraction of the time, at the start of every node.
-    rows: Sequence[Mapping[str, Any]] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    return tuple(map(CatalogServo.of, rows))
+    table: Mapping[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return tuple(CatalogServo.of(row, table["classes"]) for row in table["servos"])
 
 
 def versions(model: str) -> tuple[CatalogServo, ...]:

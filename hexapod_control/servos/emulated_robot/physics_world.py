@@ -32,6 +32,14 @@ class SimulatedRobot(Protocol):
     def efforts(self) -> Array:
         """Torques (n, 3) as shares of the full torque."""
 
+    @property
+    def supply_share(self) -> float:
+        """Supply voltage under load, as a share of that without."""
+
+    @property
+    def warmth(self) -> Array:
+        """Temperatures of the servos above the air (n, 3) [K]."""
+
     def hold(self, on: NDArray[np.bool_]) -> None:
         """Switches the torque of the servos (n, 3) on or off."""
 
@@ -135,15 +143,15 @@ class PhysicsWorld:
 
     def voltage(self, index: int) -> float:
         """Supply voltage [V]."""
-        return self._voltage
+        return self._voltage * self._body().supply_share
 
     def current(self) -> float:
         """Supply current [A]."""
         return supply_current(load for load, on in zip(self._loads, self.torques, strict=True) if on)
 
     def temperature(self, index: int) -> float:
-        """Constant [degC]."""
-        return TEMPERATURE_DEGC
+        """Temperature [degC]."""
+        return TEMPERATURE_DEGC + float(self._body().warmth.flat[index])
 
     def fault(self, index: int) -> ServoFault:
         """Never a fault."""

@@ -26,6 +26,8 @@ class Body:
         self.joints = np.array([[0.1, -0.2, 0.3], [0.4, 0.5, -0.6]])
         self.joint_velocity = np.array([[1.0, -2.0, 0.5], [0.0, 3.0, -1.0]])
         self.efforts = np.array([[0.1, -0.2, 0.3], [-0.4, 0.5, -0.6]])
+        self.supply_share = 0.9
+        self.warmth = np.array([[0.0, 5.0, 0.0], [0.0, 0.0, 0.0]])
         self.held = None
 
     def hold(self, on):
@@ -82,8 +84,8 @@ def test_a_step_lets_the_physics_come_to_its_time(body):
 def test_quantities_without_a_model_in_physics_are_constant(world):
     assert world.count == 6
     assert set(all_of(world, world.answers)) == {1}
-    assert set(all_of(world, world.voltage)) == {11.1}
-    assert set(all_of(world, world.temperature)) == {35.0}
+    assert all_of(world, world.voltage) == pytest.approx([0.9 * 11.1] * 6)
+    assert all_of(world, world.temperature) == pytest.approx([35.0, 40.0, 35.0, 35.0, 35.0, 35.0])
     assert set(all_of(world, world.fault)) == {ServoFault.NONE}
     assert set(all_of(world, world.power_cycles)) == {0}
 

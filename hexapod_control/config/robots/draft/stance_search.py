@@ -266,7 +266,7 @@ def _leg(
     )
 
 
-def _joint(joint: DraftJoint, *figures: float) -> Joint:
+def _joint(joint: DraftJoint, speed: float, torque: float, stiffness: float) -> Joint:
     """A joint with speed [rad/s], torque [N m] and stiffness [N m/rad] of its servo."""
     lower, upper = (round(math.radians(end), 3) for end in (joint.lower, joint.upper))
-    return Joint(max(-math.pi, lower), min(math.pi, upper), *figures)
+    return Joint(max(-math.pi, lower), min(math.pi, upper), speed, torque, stiffness)
