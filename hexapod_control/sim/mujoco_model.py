@@ -63,6 +63,7 @@ class MujocoModel:
             "world": settings.world,
             "friction": f"{settings.friction:g}",
             "payload [kg]": f"{settings.payload:g}",
+            "reality": settings.reality,
         }
 
 

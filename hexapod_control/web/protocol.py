@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hexapod_control.core.quantity import Quantity, QuantityError
+from hexapod_control.core.reality import REALITIES
 from hexapod_control.core.robot import LIFT_RANGE
 from hexapod_control.core.simulated_world import FRICTION, PAYLOAD, WORLDS
 
@@ -187,6 +188,7 @@ class WorldMessage:
     world: str | None = None
     friction: float | None = None
     payload: float | None = None  # [kg]
+    reality: str | None = None
 
 
 RobotBody = DriveMessage | PoseMessage | GaitMessage | LegMessage | PlayMessage | LiftMessage | SpeedMessage
@@ -241,7 +243,7 @@ _METRES = Quantity("m", -0.3, 0.3, "shift of the body", 0.0)
 _TILT = Quantity("rad", -1.0, 1.0, "turn of the body", 0.0)
 _FORCE = Quantity("N", -200.0, 200.0, "push of the simulated body")
 _POSE = dict.fromkeys(("x", "y", "z"), _METRES) | dict.fromkeys(("roll", "pitch", "yaw"), _TILT)
-_WORLD = {"world": _one_of(*WORLDS), "friction": FRICTION, "payload": PAYLOAD}
+_WORLD = {"world": _one_of(*WORLDS), "friction": FRICTION, "payload": PAYLOAD, "reality": _one_of(*REALITIES)}
 KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
     "hello": (HelloMessage, {"token": _text(128), "key": _text(128), "name": _text(40)}),
     "drive": (DriveMessage, {"on": _boolean, "vx": _SHARE, "vy": _SHARE, "wz": _SHARE}),

@@ -15,7 +15,7 @@ from hexapod_control.core.names import HARDWARE_NODES
 from hexapod_control.web.robot_condition import ERROR, MAX_NODE_SILENCE_S, NEEDED_NODES, OTHER_NODES
 
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
-WORLD_KEYS = {"world": "world", "friction": "friction", "payload [kg]": "payload"}
+WORLD_KEYS = {"world": "world", "friction": "friction", "payload [kg]": "payload", "reality": "reality"}
 SIMULATOR = "mujoco_sim"
 PLANNER = "gait_planner"
 STALE = 3  # level of a status that is too old

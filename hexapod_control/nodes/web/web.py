@@ -20,6 +20,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.reality import REALITIES
 from hexapod_control.core.simulated_world import WORLDS
 from hexapod_control.nodes.announcements import local_announcement
 from hexapod_control.nodes.odometry.stored_values import usage_folder
@@ -134,7 +135,7 @@ class WebNode(GuardedNode):
         print(*page_address.invitation_lines(self.invitations(), self.public), sep="\n", flush=True)
 
     def _greet(self) -> Mapping[str, Any]:
-        return {"shape": self._shape, "worlds": WORLDS}
+        return {"shape": self._shape, "worlds": WORLDS, "realities": tuple(REALITIES)}
 
     def _queue_command(self, command: Forward) -> None:
         if isinstance(command.body, RequestMessage) and command.body.what == "estop":

@@ -85,3 +85,17 @@ def test_torque_that_is_off_stays_off_in_another_world(standing):
     assert change(standing, payload=0.5).successful
     standing.wait(10)
     assert not np.any(standing.states[-1].effort)
+
+
+def test_a_standing_robot_becomes_a_real_one_with_wrong_zeros_and_an_ideal_one_again(standing):
+    assert change(standing, reality="typical", reality_seed=3).successful
+    standing.wait(20)
+    simulation = standing.node.world.simulation
+    offset = simulation.data.qpos[simulation.world.position] - simulation.joints
+    assert offset == pytest.approx(simulation.reality.zero_offset, abs=0.01)
+    assert np.abs(offset).max() > math.radians(2.0)
+    refused = change(standing, reality="new")
+    assert not refused.successful and "reality must be one of ideal, typical, worn" in refused.reason
+    assert change(standing, reality="ideal").successful
+    standing.wait(20)
+    assert standing.node.world.simulation.reality.is_ideal

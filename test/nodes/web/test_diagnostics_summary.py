@@ -52,11 +52,12 @@ def test_values_of_all_nodes_are_put_together():
 
 
 def test_the_world_is_that_of_the_simulator_alone():
-    values = {"world": "slope", "friction": "0.8", "payload [kg]": "1", "paused": "False"}
+    values = {"world": "slope", "friction": "0.8", "payload [kg]": "1", "reality": "worn", "paused": "False"}
     assert summary({"/mujoco_sim": NodeStatus(0, "ok", values)})["world"] == {
         "world": "slope",
         "friction": "0.8",
         "payload": "1",
+        "reality": "worn",
     }
     assert summary({"/web": NodeStatus(0, "ok", values)})["world"] == {}
 

@@ -257,7 +257,7 @@ def test_a_stop_is_an_event_with_its_level_and_an_emergency_stop_is_noted_by_the
         {"by": "Ada"},
     )
     assert page.noted() == ([("RobotFeed.note_estop", "Ada")] if what == "estop" else [])
-    assert greet()["worlds"] == WORLDS and greet()["shape"]["name"] == "phantomx"
+    assert greet()["worlds"] == WORLDS and greet()["realities"][0] == "ideal" and greet()["shape"]["name"] == "phantomx"
     assert admit(TOKEN, "", "visitor", 0.0)
 
 

@@ -33,7 +33,7 @@ export class Settings {
     this.sliders(root);
     find("leg").onchange = () => this.leg();
     find("lose-leg").onclick = () => connection.send("leg", { name: find("leg").value, lost: !this.lost });
-    find("world").onchange = () => connection.send("world", { world: find("world").value });
+    for (const id of ["world", "reality"]) find(id).onchange = () => connection.send("world", { [id]: find(id).value });
     find("share").onclick = find("share-too").onclick = () => connection.send("query", { what: "invite" });
     find("theme").onclick = find("theme-too").onclick = () => this.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
     for (const button of all(".push", root)) button.onclick = () => this.push(Number(button.dataset.push));
@@ -102,8 +102,8 @@ export class Settings {
   }
 
   /** @param {any} message */
-  welcome({ worlds, shape }) {
-    this.find("world").replaceChildren(...worlds.map((/** @type {string} */ name) => new Option(name, name)));
+  welcome({ worlds, realities, shape }) {
+    for (const [id, names] of Object.entries({ world: worlds, reality: realities })) this.find(id).replaceChildren(...names.map((/** @type {string} */ name) => new Option(name, name)));
     this.find("leg").replaceChildren(...shape.legs.map((/** @type {LegShape} */ leg) => new Option(leg.name.replaceAll("_", " "), leg.name)));
   }
 
