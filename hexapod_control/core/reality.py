@@ -17,10 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array, read_only
-from hexapod_control.core.robot import FRICTION_SHARE, Robot, ServoTraits
+from hexapod_control.core.quantity import Quantity
+from hexapod_control.core.robot import FRICTION_SHARE, Leg, Robot, ServoTraits
 from hexapod_control.core.sensing.foot_force_estimator import MOTOR_TIME_CONSTANT_S
 
 IDEAL = "ideal"
+SEED = Quantity("", 0, 2**31 - 1, "seed of the errors: the robot that has them", 0, whole=True)
 AIR_DEGC = 25.0
 COPPER_PER_K = 0.0039  # more resistance of a winding
 PROTECTED_K = 10.0  # below the hottest temperature, over which a servo reduces its torque
@@ -191,6 +193,20 @@ def reality(robot: Robot, level: str, seed: int = 0) -> Reality:
         draws = np.clip(draws, -MOST_DEVIATIONS, MOST_DEVIATIONS)
         drawn[name] = spread.values(draws, traits.get(name, np.ones(())))
     return replace(ideal, **drawn)
+
+
+def built(robot: Robot, errors: Reality) -> Robot:
+    """The robot as it was built: with the hips and lengths that it really has."""
+
+    def leg(row: int, old: Leg) -> Leg:
+        (x, y, z), (dx, dy, dz) = old.hip, errors.hip[row].tolist()
+        coxa, femur, tibia = (
+            replace(segment, length=segment.length + error)
+            for segment, error in zip((old.coxa, old.femur, old.tibia), errors.length[row].tolist(), strict=True)
+        )
+        return replace(old, hip=(x + dx, y + dy, z + dz), coxa=coxa, femur=femur, tibia=tibia)
+
+    return replace(robot, legs=tuple(leg(row, old) for row, old in enumerate(robot.legs)))
 
 
 class CommandPath:

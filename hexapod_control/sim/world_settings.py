@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hexapod_control.core.quantity import check_fields, choice, number
-from hexapod_control.core.reality import IDEAL, REALITIES
+from hexapod_control.core.reality import IDEAL, REALITIES, SEED
 from hexapod_control.core.simulated_world import FRICTION, PAYLOAD, WORLDS
 from hexapod_control.sim.servo_models import servo_model
 
@@ -39,7 +39,7 @@ class WorldSettings:
     friction: float = FRICTION.field(**LIVE)
     payload: float = PAYLOAD.field(**LIVE)
     reality: str = choice(IDEAL, f"errors of servos, legs and sensors: {', '.join(REALITIES)}", **LIVE)
-    reality_seed: int = number(0, "", 0, 2**31 - 1, "seed of these errors: the robot that has them", **LIVE)
+    reality_seed: int = SEED.field(**LIVE)
     servo_model: str = choice("", "servo of every joint, a name in servo_models.py; empty: that of the robot file")
     between_targets: str = choice(
         "hold", f"course of the target until the next one arrives: {', '.join(BETWEEN_TARGETS)}"

@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hexapod_control.bringup.process_supervisor import StopSignal, stop_requests
-from hexapod_control.cli.bounded_options import CommandFailedError, InputError
+from hexapod_control.cli.bounded_options import CommandFailedError, InputError, add_number
 from hexapod_control.cli.servos.bus_access import baud
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.core.reality import IDEAL, REALITIES, SEED, reality
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.emulated_robot import robot_emulator
 from hexapod_control.servos.emulated_robot.robot_emulator import Emulation, FaultCommand, emulate, sensor_bus
@@ -39,6 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--i2c", type=Path, metavar="PATH", help="link to create to an I2C bus with the sensors of the robot file"
     )
     parser.add_argument("--baud", type=baud, metavar="B", help="of the wire (default: the robot file's, or the usual)")
+    parser.add_argument(
+        "--reality", choices=tuple(REALITIES), default=IDEAL, help="errors of servos and legs (default: %(default)s)"
+    )
+    add_number(parser, "--reality-seed", SEED)
     parser.add_argument("--fault", action="append", default=[], metavar="F", help="see below; may be given many times")
     rows = [(f"{name}={kind.value}" if kind.value else name, kind.help) for name, kind in robot_emulator.KINDS.items()]
     lines = [f"  {name:15s} {text}" for name, text in rows]
@@ -60,7 +65,8 @@ def run(args: argparse.Namespace) -> int:
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     with stop_requests() as stop:
         try:
-            emulation = emulate(file.robot, settings, link, io)
+            errors = reality(file.robot, args.reality, args.reality_seed)
+            emulation = emulate(file.robot, settings, link, io, errors)
         except BusError as error:
             raise InputError(f"--protocol: {error}") from None
         try:

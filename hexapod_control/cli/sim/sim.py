@@ -66,7 +66,7 @@ def _add_world(world: HasArguments) -> None:
     camera = Quantity("Hz", 0.1, 30.0, "a camera at the front, for the page; without a number 10 Hz", "none")
     add_number(world, "--camera", camera, nargs="?", const=10.0)
     world.add_argument(
-        "--reality", help=f"errors of servos, legs and sensors: {', '.join(REALITIES)} (default: {IDEAL})"
+        "--reality", choices=tuple(REALITIES), help=f"errors of servos, legs and sensors (default: {IDEAL})"
     )
     world.add_argument("--servo-model", metavar="NAME", help="servo of all joints (default: the robot file's)")
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from hexapod_control.core.names import JOINTS, joint_name
 from hexapod_control.core.posture.stand_up import lying_joints
+from hexapod_control.core.reality import Reality
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.bus.bus_interface import ServoFault
 from hexapod_control.servos.emulated_robot.robot_sensors import RobotSensors
@@ -259,17 +260,21 @@ def sensor_bus(sensors: RobotSensors, link: Path) -> PseudoTerminal:
     return PseudoTerminal(adapter, SENSOR_BAUD, link=link)
 
 
-def emulate(robot: Robot, settings: ServoSettings, link: Path, io: IoSettings = NO_IO) -> Emulation:
+def emulate(
+    robot: Robot, settings: ServoSettings, link: Path, io: IoSettings = NO_IO, errors: Reality | None = None
+) -> Emulation:
     """The servos of the settings, behind a link to a pty; on an I2C bus with the chips of `io`.
+
+    The robot has these errors, by default none.
 
     Raises ValueError or BusError for a protocol that cannot be emulated.
     """
     protocol = PROTOCOLS[settings.protocol]
     lying = np.ravel(np.array(lying_joints(robot))).tolist()
     positions = [joint.raw(angle) for joint, angle in zip(settings.joints, lying, strict=True)]
-    world = RobotWorld(robot, settings.joints, protocol.scale, positions)
+    world = RobotWorld(robot, settings.joints, protocol.scale, positions, errors)
     device = emulated_device(settings.protocol, world, settings.ids, settings.options)
-    sensors = RobotSensors(io)
+    sensors = RobotSensors(io, errors)
     world.weighed = lambda dt: sensors.measure(world, device, dt)
     if isinstance(device, I2cAdapter):
         device.wire.chips += sensors.chips

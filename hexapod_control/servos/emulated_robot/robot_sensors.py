@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from hexapod_control.core.reality import Reality
 from hexapod_control.core.robot import Vector
 from hexapod_control.core.sensing.imu_estimator import from_roll_pitch_yaw, inverse, product, rotated
 from hexapod_control.core.statics.static_stability import GRAVITY
@@ -24,11 +25,15 @@ GPIO = 0x12  # register of the first eight inputs of an MCP23017; the others are
 class RobotSensors:
     """The chips of one robot, and what they measure: at first a robot that lies level and still."""
 
-    def __init__(self, io: IoSettings) -> None:
+    def __init__(self, io: IoSettings, errors: Reality | None = None) -> None:
+        """Of the errors, that of the mounting of the IMU counts."""
         self._io = io
         self._motion = ImuMotion()
         self._supply = EmulatedSupply()
         self._mounting = from_roll_pitch_yaw(io.imu.mounting if io.imu else (0.0, 0.0, 0.0))
+        if errors is not None:
+            roll, pitch, yaw = errors.imu_mounting.tolist()
+            self._mounting = product(from_roll_pitch_yaw((roll, pitch, yaw)), self._mounting)
         self._angles: Vector = (0.0, 0.0, 0.0)  # [rad] roll, pitch, yaw
         self._pressed: Sequence[bool] = ()  # whether each foot switch is closed
         self._measure_supply(VOLTS, AMPERES)

@@ -9,6 +9,7 @@ its leg also presses outwards or inwards, as far as friction permits. Motions ar
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -17,7 +18,8 @@ from numpy.typing import NDArray
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_base, leg_forward
-from hexapod_control.core.robot import Leg, Point, Robot
+from hexapod_control.core.reality import Reality, built
+from hexapod_control.core.robot import FRICTION_SHARE, Leg, Point, Robot
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass
 from hexapod_control.servos.bus.bus_interface import RawScale
 from hexapod_control.servos.emulator.servo_world import LagWorld
@@ -127,10 +129,20 @@ class RobotWorld(LagWorld):
     """The servos of a robot that stands on the ground: its weight loads them, their joints and the supply yield."""
 
     def __init__(
-        self, robot: Robot, joints: Sequence[JointCalibration], scale: RawScale, positions: Iterable[float]
+        self,
+        robot: Robot,
+        joints: Sequence[JointCalibration],
+        scale: RawScale,
+        positions: Iterable[float],
+        errors: Reality | None = None,
     ) -> None:
-        """The joints are in row order, as the servos; their positions are raw."""
+        """The joints are in row order, as the servos, and calibrated as the driver believes; positions are raw.
+
+        Of the errors, those of zeros, latency, play, dead band, torque, stiffness, supply, lengths and hips count.
+        """
         super().__init__(scale, len(joints), positions=positions)
+        errors = errors or Reality(len(robot.legs), supply_resistance=SUPPLY_OHM)
+        robot = built(robot, errors)
         self.is_held = False  # by hand, in the air
         self.turn = 0.0  # [rad] of the body since the loads before, by its feet on the ground
         self.weighed: Callable[[float], None] = lambda dt: None  # called with new loads, `dt` [s] after those before
@@ -138,8 +150,15 @@ class RobotWorld(LagWorld):
         self._joints = tuple(joints)
         self._units = np.array([joint.direction * joint.units_per_rad for joint in joints])
         of_servos = [joint for leg in robot.legs for joint in leg.joints]
-        self._full = np.array([joint.stall_torque for joint in of_servos])  # [N m]
-        self._stiff = np.array([joint.stiffness for joint in of_servos])  # [N m/rad]
+        self._full = np.array([joint.stall_torque for joint in of_servos]) * errors.stall_torque.ravel()  # [N m]
+        self._stiff = np.array([joint.stiffness for joint in of_servos]) * errors.stiffness.ravel()  # [N m/rad]
+        self._offsets = errors.zero_offset.ravel()  # [rad]
+        self._slack = errors.slack.ravel() * np.abs(self._units)  # [raw]
+        self._sticks = FRICTION_SHARE * errors.friction.ravel()  # loads that leave a joint where it is in its play
+        self._latency = errors.latency.ravel().tolist()  # [s]
+        self._coming: deque[tuple[float, int, float, float]] = deque()  # times [s], servos, goals [raw], durations [s]
+        self._sides = np.zeros(self.count)  # of their play on which the joints are: -1 to 1
+        self._supply_resistance = errors.supply_resistance
         self._weights = np.zeros(self.count)  # loads by the weight, as shares of the full torque
         self._sags = np.zeros(self.count)  # [raw] by which the joints yield
         self._stepped_at = -math.inf  # [s]
@@ -155,12 +174,19 @@ class RobotWorld(LagWorld):
 
     def step(self, now: float) -> None:
         """Advances time, and from time to time the loads."""
+        for due, index, raw, duration in [each for each in self._coming if each[0] <= now]:
+            super().step(due)
+            super().goal(index, raw, duration)
+        self._coming = deque(each for each in self._coming if each[0] > now)
         super().step(now)
         dt = now - self._stepped_at
         if not dt > 0.0:
             return
         self._stepped_at = now
         yielded = np.where(self.torques, self._weights * self._full / self._stiff * np.abs(self._units), 0.0)
+        moving = np.where(self.speeds == 0.0, self._sides, -np.sign(self.speeds))
+        self._sides = np.where(np.abs(self._weights) > self._sticks, -np.sign(self._weights), moving)
+        yielded -= np.where(self.torques, self._sides * self._slack, 0.0)
         self._sags += -math.expm1(-dt / SAG_TIME_S) * (-yielded - self._sags)
         if now - self._weighed_at >= WEIGH_PERIOD_S:
             elapsed = now - self._weighed_at
@@ -172,12 +198,22 @@ class RobotWorld(LagWorld):
 
     def _weigh(self) -> Support:
         raw = self.positions.tolist()
-        angles = [joint.angle(place) for joint, place in zip(self._joints, raw, strict=True)]
+        angles = [
+            joint.angle(place) + offset
+            for joint, place, offset in zip(self._joints, raw, self._offsets.tolist(), strict=True)
+        ]
         legs = [(angles[k], angles[k + 1], angles[k + 2]) for k in range(0, len(angles), 3)]
         powered = self.torques.reshape(-1, 3)
         support = (self._ground.held if self.is_held else self._ground.standing)(legs, powered)
         self._weights = np.sign(self._units) * support.torques.ravel() / self._full
         return support
+
+    def goal(self, index: int, raw: float, duration: float) -> None:
+        """Sets a goal, which the motor gets after its latency."""
+        if self._latency[index] > 0.0 and self._stepped_at > -math.inf:
+            self._coming.append((self._stepped_at + self._latency[index], index, raw, duration))
+        else:
+            super().goal(index, raw, duration)
 
     def torque(self, index: int, on: bool) -> None:
         """Switches the torque; without it, the joint stays where it has yielded to."""
@@ -198,7 +234,7 @@ class RobotWorld(LagWorld):
 
     def voltage(self, index: int) -> float:
         """Supply voltage [V], which falls with the current."""
-        return super().voltage(index) - SUPPLY_OHM * self.current()
+        return super().voltage(index) - self._supply_resistance * self.current()
 
 
 def _turned(before: Support, after: Support) -> float:
