@@ -199,12 +199,12 @@ def built(robot: Robot, errors: Reality) -> Robot:
     """The robot as it was built: with the hips and lengths that it really has."""
 
     def leg(row: int, old: Leg) -> Leg:
-        (x, y, z), (dx, dy, dz) = old.hip, errors.hip[row].tolist()
+        x, y, z = np.add(old.hip, errors.hip[row]).tolist()
         coxa, femur, tibia = (
             replace(segment, length=segment.length + error)
             for segment, error in zip((old.coxa, old.femur, old.tibia), errors.length[row].tolist(), strict=True)
         )
-        return replace(old, hip=(x + dx, y + dy, z + dz), coxa=coxa, femur=femur, tibia=tibia)
+        return replace(old, hip=(x, y, z), coxa=coxa, femur=femur, tibia=tibia)
 
     return replace(robot, legs=tuple(leg(row, old) for row, old in enumerate(robot.legs)))
 

@@ -63,7 +63,7 @@ class SimulationReading:
     velocity: Array  # (3,) [m/s] of base_link's origin, in base_link
 
 
-class _Response:
+class ServoResponse:
     """The response of servos and contact sensors with errors.
 
     It works on views of the state, in place and with the fewest calls: its cost is added to every step of the physics.
@@ -74,35 +74,35 @@ class _Response:
         position = world.position.ravel()
         if not (np.diff(position) == 1).all():
             raise ValueError("the joints of the URDF are not in the order of the robot file")
-        self._path = CommandPath(errors, world.model.opt.timestep)
+        self.path = CommandPath(errors, world.model.opt.timestep)
         self._slack = errors.slack.ravel()
         self._angles = data.qpos[position[0] : position[-1] + 1]
         self._control = data.ctrl
         self._contact_latency = errors.contact_latency
-        self._contacts: deque[tuple[float, Array]] = deque()  # times [s] and forces (n,) [N] not reported yet
-        self._reported: Array = np.zeros(len(world.feet))  # [N]
-        self._targets = np.zeros(position.size)
+        self.contacts: deque[tuple[float, Array]] = deque()  # times [s] and forces (n,) [N] not reported yet
+        self.sensed_contacts: Array = np.zeros(len(world.feet))  # [N] as they are reported
+        self.targets = np.zeros(position.size)
 
     def restart(self, joints: Array) -> None:
         """Starts with servos that have long had the targets `joints` (n, 3) [rad]."""
-        self._targets = joints.ravel()
-        self._path.restart(joints)
-        self._contacts.clear()
-        self._reported[:] = 0.0
+        self.targets = joints.ravel()
+        self.path.restart(joints)
+        self.contacts.clear()
+        self.sensed_contacts[:] = 0.0
 
-    def take_over(self, other: _Response) -> None:
+    def take_over(self, other: ServoResponse) -> None:
         """Continues with what is on its way to the servos and from the contacts of another response."""
-        self._targets = other._targets
-        self._path = other._path
-        self._contacts = other._contacts
-        self._reported = other._reported
+        self.targets = other.targets
+        self.path = other.path
+        self.contacts = other.contacts
+        self.sensed_contacts = other.sensed_contacts
 
     def bands(self, targets: Array, steps: int, *, linear: bool) -> Iterator[tuple[Array, Array]]:
         """For each step on the way to targets (n, 3) [rad]: the angles between which each servo has no torque."""
-        start = self._targets
-        end = self._targets = targets.ravel().copy()
+        start = self.targets
+        end = self.targets = targets.ravel().copy()
         course = start + (end - start) * (np.arange(1, steps + 1)[:, np.newaxis] / steps) if linear else end[np.newaxis]
-        motors = self._path.advance(course, steps)
+        motors = self.path.advance(course, steps)
         motors = motors[::STEPS_OF_PLAY]
         return zip(motors - self._slack, motors + self._slack, strict=True)
 
@@ -113,14 +113,9 @@ class _Response:
 
     def note_contacts(self, time: float, forces: Array) -> None:
         """Takes the contact forces (n,) [N] of a time [s]."""
-        self._contacts.append((time, forces))
-        while self._contacts and self._contacts[0][0] <= time - self._contact_latency + ROUNDING_S:
-            self._reported = self._contacts.popleft()[1]
-
-    @property
-    def sensed_contacts(self) -> Array:
-        """Contact forces (n,) [N], late."""
-        return self._reported
+        self.contacts.append((time, forces))
+        while self.contacts and self.contacts[0][0] <= time - self._contact_latency + ROUNDING_S:
+            self.sensed_contacts = self.contacts.popleft()[1]
 
 
 class Simulation:
@@ -144,7 +139,7 @@ class Simulation:
         self._foot_sensors = np.array([self.model.sensor(name).adr[0] for name in names])
         self._gain = self.model.actuator_gainprm[:, :1].copy(), self.model.actuator_biasprm[:, 1:2].copy()
         self._switched_on = np.ones((self.model.nu, 1))  # per servo, 0 if its torque is off
-        self._power = ServoPower(self.reality)
+        self.power = ServoPower(self.reality)
         self._unadapted = 0.0  # [s] since friction and torque were adapted
         joints = self.world.velocity
         self._dry_friction = self.model.dof_frictionloss[joints].copy()
@@ -155,7 +150,7 @@ class Simulation:
         self._read_at = 0.0
         self._read_orientation = self._orientation.copy()
         self._push_until = 0.0
-        self._response = None if self.reality.is_ideal else _Response(self.reality, self.world, self.data)
+        self.response = None if self.reality.is_ideal else ServoResponse(self.reality, self.world, self.data)
         self._noise = np.random.default_rng(self.reality.seed)
         self.reset(standing_pose(robot))
 
@@ -183,8 +178,10 @@ class Simulation:
             mujoco.mj_kinematics(self.model, data)
             data.qpos[2] = -lowest_point(self.model, data)
         self.unspent = self._push_until = 0.0
-        if self._response is not None:
-            self._response.restart(joints)
+        if self.response is not None:
+            self.response.restart(joints)
+            self.power = ServoPower(self.reality)  # cold
+            self._limit_torque(np.ones((self.model.nu, 1)))
         mujoco.mj_forward(self.model, data)
 
     def step(self, targets: Array, dt: float, observe: Callable[[Simulation], None] | None = None) -> None:
@@ -197,8 +194,8 @@ class Simulation:
         self.unspent += dt
         steps = math.floor(self.unspent / self.model.opt.timestep + 1e-6)
         self.unspent -= steps * self.model.opt.timestep
-        if self._response is not None:
-            self._step_with_errors(self._response, targets, steps, observe)
+        if self.response is not None:
+            self._step_with_errors(self.response, targets, steps, observe)
             return
         start = data.ctrl[ctrl].copy()
         linear = self.world.settings.between_targets == "linear"
@@ -215,7 +212,7 @@ class Simulation:
                 observe(self)
 
     def _step_with_errors(
-        self, response: _Response, targets: Array, steps: int, observe: Callable[[Simulation], None] | None
+        self, response: ServoResponse, targets: Array, steps: int, observe: Callable[[Simulation], None] | None
     ) -> None:
         linear = self.world.settings.between_targets == "linear"
         for index, (low, high) in enumerate(response.bands(targets, steps, linear=linear)):
@@ -240,8 +237,12 @@ class Simulation:
         torque = self.data.actuator_force.reshape(-1, 3)
         self.model.dof_frictionloss[joints] = self._dry_friction + self.reality.load_friction * np.abs(torque)
         loads = (torque - self._damping * self.data.qvel[joints]) / self.world.stall_torque
-        left = self._power.advance(loads, self._unadapted).reshape(-1, 1)
+        left = self.power.advance(loads, self._unadapted).reshape(-1, 1)
         self._unadapted = 0.0
+        self._limit_torque(left)
+
+    def _limit_torque(self, left: Array) -> None:
+        """Limits the servos to these shares (3 n, 1) of their torque."""
         stall = self.world.stall_torque.reshape(-1) * left[:, 0]
         self.model.actuator_forcerange[:, 0] = -stall
         self.model.actuator_forcerange[:, 1] = stall
@@ -275,9 +276,9 @@ class Simulation:
             getattr(self.data, name)[:] = getattr(other.data, name)
         self.data.time = other.data.time
         self.unspent = other.unspent
-        if self._response is not None and other._response is not None:
-            self._response.take_over(other._response)
-            self._power = other._power
+        if self.response is not None and other.response is not None:
+            self.response.take_over(other.response)
+            self.power = other.power
             self.model.dof_frictionloss[:] = other.model.dof_frictionloss
             self.model.actuator_forcerange[:] = other.model.actuator_forcerange
             self.hold(np.reshape(self._switched_on > 0.0, self.world.actuator.shape))
@@ -305,12 +306,12 @@ class Simulation:
     @property
     def supply_share(self) -> float:
         """Supply voltage under load, as a share of that without."""
-        return self._power.voltage / self.reality.voltage
+        return self.power.voltage / self.reality.voltage
 
     @property
     def warmth(self) -> Array:
         """Temperatures of the servos above the air (n, 3) [K]."""
-        return self._power.warmth
+        return self.power.warmth
 
     @property
     def joints(self) -> Array:
@@ -366,9 +367,9 @@ class Simulation:
 
     def _sensed_foot_forces(self) -> Array:
         """Contact forces (n,) [N] as the sensors report them."""
-        if self._response is None:
+        if self.response is None:
             return self.foot_forces
-        forces = self._response.sensed_contacts
+        forces = self.response.sensed_contacts
         noise = self.reality.contact_noise * self._noise.standard_normal(forces.shape)
         # An unloaded sensor reports nothing: noise needs a contact.
         noisy: Array = np.where(forces > 0.0, np.maximum(forces + noise, 0.0), 0.0)
