@@ -2,10 +2,10 @@
 
 import json
 import math
-import re
 
 from hypothesis import strategies as st
 
+from hexapod_control.config.sentence import TEXTS, Sentence
 from hexapod_control.web import protocol
 from hexapod_control.web.dialog_pages.request_server import PAGES
 
@@ -47,8 +47,16 @@ def german(page):
     return json.loads((PAGES / page / "texts" / "de.json").read_text())
 
 
-def not_in_german(page, texts):
-    """Texts of a program that are missing in the German table of its page, also as a pattern with {1}."""
-    table = german(page)
-    rows = [re.sub(r"\\\{\d\\\}", "(.+?)", re.escape(key)) for key in table if "{1}" in key]
-    return [text for text in texts if text not in table and not any(re.match(f"{row}$", text, re.S) for row in rows)]
+def not_in_german(page, said):
+    """Names and kinds of sentences, also of those in sentences, that a page does not know in German."""
+    table = {**TEXTS["de"], **german(page)}
+    return [kind for each in said for kind in _kinds(each) if kind not in table]
+
+
+def _kinds(said):
+    if isinstance(said, str):
+        return [said]
+    return [
+        said.kind,
+        *(kind for value in said.values.values() if isinstance(value, Sentence) for kind in _kinds(value)),
+    ]

@@ -15,6 +15,7 @@ from hexapod_control.config.robots.draft.questions.drawings import svg_drawing
 from hexapod_control.config.robots.draft.questions.interview import Interview, plain
 from hexapod_control.config.robots.draft.questions.question import Question
 from hexapod_control.config.robots.draft.questions.units import AnswerError, DoubtfulAnswerError, Part, split
+from hexapod_control.config.sentence import TEXTS, Sentence
 from hexapod_control.web.dialog_pages.request_server import PORT, Reply, RequestServer
 
 HINT = "Ctrl-C ends it; answers are saved after each question."
@@ -39,7 +40,7 @@ class InterviewPage:
 
     def serve(self, lan: bool) -> None:
         """Runs until Ctrl-C. Raises KeyboardInterrupt, or OSError if no port can be opened."""
-        asyncio.run(RequestServer(self.reply, "new", lan=lan).serve(PORT, HINT))
+        asyncio.run(RequestServer(self.reply, "new", said=TEXTS, lan=lan).serve(PORT, HINT))
 
     async def reply(self, request: Mapping[str, object]) -> Reply:
         """Replies to a request. Raises ValueError for one that no page sends."""
@@ -78,7 +79,7 @@ class InterviewPage:
             try:
                 self._picture = self._write().read_text(encoding="utf-8")
             except FileError as error:
-                return {"refusal": str(error)}
+                return {"refusal": Sentence.of(error).as_json()}
         return self._view()
 
     def _view(self) -> Reply:
@@ -106,19 +107,21 @@ class InterviewPage:
 def question_view(interview: Interview) -> dict[str, Any]:
     """The current question with its drawing and its proposal, and all answers so far; no question after the last."""
     question, (number, count) = interview.question, interview.number
-    shown: dict[str, Any] = {"number": number, "count": count, "overview": interview.overview}
+    overview = [{"label": each.label.as_json(), "answer": text} for each, text in interview.overview]
+    shown: dict[str, Any] = {"number": number, "count": count, "overview": overview}
     if question is None:
         return shown
     proposal = ""
-    refusal = ""
+    refusal = None
     try:
         proposal = interview.default()
     except AnswerError as error:
-        refusal = str(error)
+        refusal = Sentence.of(error).as_json()
     return {
         **shown,
         "key": question.key,
-        "prompt": question.prompt,
+        "label": question.label.as_json(),
+        "prompt": question.prompt.as_json(),
         "choices": question.choices,
         "proposal": plain(proposal),
         "fields": _fields(question.parts, plain(proposal)),
@@ -131,13 +134,13 @@ def question_view(interview: Interview) -> dict[str, Any]:
 def typed_view(interview: Interview, text: str) -> dict[str, Any]:
     """The drawing for an answer being typed, and why it is refused; no drawing for an invalid one."""
     assert interview.question is not None
-    view: dict[str, Any] = {"refusal": "", "doubtful": False, "drawing": ""}
+    view: dict[str, Any] = {"refusal": None, "doubtful": False, "drawing": ""}
     try:
         interview.check(text)
     except DoubtfulAnswerError as error:
-        view.update(refusal=str(error), doubtful=True)
+        view.update(refusal=Sentence.of(error).as_json(), doubtful=True)
     except AnswerError as error:
-        return {**view, "refusal": str(error)}
+        return {**view, "refusal": Sentence.of(error).as_json()}
     return {**view, "drawing": _drawing(interview, interview.question, text)}
 
 
@@ -157,4 +160,4 @@ def _fields(parts: Sequence[Part], text: str) -> list[dict[str, Any]]:
 
 
 def _drawing(interview: Interview, question: Question, text: str | None) -> str:
-    return svg_drawing(question.drawing, interview.robot(text), question.legs, question.prompt)
+    return svg_drawing(question.drawing, interview.robot(text), question.legs, str(question.prompt))

@@ -18,6 +18,7 @@ from hexapod_control.config.robots.draft.questions.units import AnswerError, Dou
 from hexapod_control.config.robots.draft.robot_draft import robot_name
 from hexapod_control.config.robots.draft.views import views_svg
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.sentence import Sentence
 
 BACK = "back"
 UNDO = "undo"
@@ -103,7 +104,7 @@ def _confirm_replacing(path: Path, force: bool) -> None:
     if not path.exists() or force:
         return
     if _line(f"{path} exists: replace it at the end? yes or no [no]: ").lower() not in ("y", "yes"):
-        raise AnswerError(f"{path}: exists already; give another FILE, or --force to replace it")
+        raise AnswerError(Sentence("file_exists", path=str(path)))
 
 
 def _ask(interview: Interview) -> None:
@@ -128,7 +129,8 @@ def _ask(interview: Interview) -> None:
             return interview.answer(text)
         except AnswerError as error:
             if not sys.stdin.isatty():
-                raise AnswerError(f"question {number}, {question.key}: {error}") from None
+                said = Sentence("refused_at", number=number, key=question.key, reason=Sentence.of(error))
+                raise AnswerError(said) from None
             kept = isinstance(error, DoubtfulAnswerError)
             keep = f"; {CONFIRMED} behind the answer keeps it, and a reason may follow" if kept else ""
             _say(f"Not possible: {error}{keep}.")
@@ -149,7 +151,7 @@ def _line(prompt: str) -> str:
     except EOFError:
         raise InterviewAbandonedError from None
     except UnicodeDecodeError:
-        raise AnswerError("the answer: has bytes that are no text, must be UTF-8") from None
+        raise AnswerError(Sentence("no_text")) from None
     if text.lower() == QUIT:
         raise InterviewAbandonedError
     return text

@@ -13,6 +13,8 @@ from hexapod_control.config.robots.draft.questions.question import OTHER_SERVO, 
 from hexapod_control.config.robots.draft.questions.question_table import questions
 from hexapod_control.config.robots.draft.questions.units import AnswerError
 from hexapod_control.config.robots.draft.views import views_svg
+from hexapod_control.config.robots.plausibility.check_values import RULES
+from hexapod_control.config.sentence import Sentence
 
 GIVEN = {"offsets": YES, "servo": OTHER_SERVO}
 LABELS = re.compile(r"<(?:text|title)[^>]*>([^<]*[a-z][^<]*)<")
@@ -34,15 +36,13 @@ def all_questions(name):
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_all_questions_are_in_german(name):
     found = all_questions(name)
-    texts = [
-        text for each in found for text in (each.key.replace("_", " "), each.prompt, *(p.name for p in each.parts))
-    ]
+    texts = [said for each in found for said in (each.label, each.prompt, *(part.name for part in each.parts))]
     texts += [word for each in found if each.key != "servo" for word in each.choices]
     assert not_in_german("new", texts) == []
 
 
 def test_all_drawings_are_in_german():
-    drawn = [svg_drawing(kind, robot(), (), "legs") for kind in DRAWINGS]
+    drawn = [svg_drawing(kind, robot(), (), "hip") for kind in DRAWINGS]
     labels = LABELS.findall(" ".join((*drawn, views_svg(robot()))))
     assert "femur servo" in labels
     assert not_in_german("new", [text for text in labels if text not in ("phantomx", "200 mm")]) == []
@@ -56,18 +56,17 @@ def test_refusals_are_in_german():
             with pytest.raises(AnswerError) as error:
                 answered.add(question, text)
                 question.rule(answered)
-            said.append(str(error.value))
+            said.append(Sentence.of(error.value))
     assert len(said) == sum(map(len, WRONG.values()))
     assert not_in_german("new", said) == []
 
 
 def test_doubts_are_in_german():
-    interview, said = Interview("mine", {}), []
+    assert not_in_german("new", [f"doubt_{rule.__name__}" for rule in RULES]) == []
+    interview = Interview("mine", {})
     while interview.question.key != "lengths":
         interview.answer("")
     for text in DOUBTFUL:
         with pytest.raises(AnswerError) as error:
             interview.check(text)
-        said += re.match(r"(.+?: is .+?), (.+) \(in m, kg, N m, rad/s\), (.+)$", str(error.value)).groups()[1:]
-    assert len(said) == 2 * len(DOUBTFUL)
-    assert not_in_german("new", said) == []
+        assert Sentence.of(error.value).kind == "doubt_proportions"

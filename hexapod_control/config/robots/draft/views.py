@@ -70,7 +70,9 @@ def _view(
     title: str,
     labelled: Collection[str],
 ) -> Iterator[str]:
-    yield _text((seen((0.0, 0.0, 0.0))[0], 24.0), f"{robot.name} {title}", INK)
+    middle = seen((0.0, 0.0, 0.0))[0]
+    yield _text((middle, 20.0), robot.name, INK)
+    yield _text((middle, 36.0), title, PALE)
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(seen, body))
     yield f'<polygon points="{path}" fill="none" stroke="{INK}"/>'
     for name, chain in chains.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.errors import FileError
@@ -47,7 +48,7 @@ def findings(case: CheckedRobot, symmetric: bool = True) -> Iterator[Finding]:
     """All findings, the most reliable first; without `symmetric`, legs need not be mirror images."""
     for rule in RULES:
         if symmetric or rule is not symmetry_rules.mirror_images:
-            yield from rule(case)
+            yield from (replace(finding, rule=rule.__name__) for finding in rule(case))
 
 
 def located_errors(root: DocumentEntry, found: Iterable[Finding]) -> tuple[FileError, ...]:

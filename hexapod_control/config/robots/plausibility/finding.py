@@ -18,6 +18,7 @@ class Finding:
     bound: str  # usual values
     remedy: str
     leg: str = ""  # name; empty for a key of the whole robot
+    rule: str = ""  # that has found it
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,6 @@ export function has(key) {
   return key in table;
 }
 
-export function keys() {
-  return Object.keys(table);
-}
-
 export function preferredLanguage() {
   const asked = new URLSearchParams(location.search).get("lang"); // by the page that has led here
   if (asked) history.replaceState(null, "", location.pathname + location.hash);

@@ -21,6 +21,7 @@ from hexapod_control.config.robots.draft.robot_draft import (
 )
 from hexapod_control.config.robots.draft.robot_text import FileNotes
 from hexapod_control.config.robots.draft.stance_search import SWING_TIME_S, find_stance, lever
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Point
@@ -59,10 +60,7 @@ def draft(name: str, answered: Answers) -> RobotDraft:
     if stance is None:
         assert height is not None
         best = 1000.0 * best_height(answered)
-        raise AnswerError(
-            f"hip height: is {1000.0 * height[0]:.6g} mm, must let every foot step within the joint limits with the "
-            f"body above the ground, best is {best:.0f} mm"
-        )
+        raise AnswerError(Sentence("height_without_steps", height=1000.0 * height[0], best=best))
     return RobotDraft(name, legs, body, masses, radii, servo, stance)
 
 
@@ -72,10 +70,7 @@ def best_height(answered: Answers) -> float:
     radii = assumed_radii(next(iter(legs.values())), None, _masses(answered))
     stance = find_stance(legs, _body(answered, len(legs)), _masses(answered), radii, _servo(answered))
     if stance is None:
-        raise AnswerError(
-            "joint limits: are too narrow, must let the feet step while the robot stands, "
-            "usual are -75 75 -100 130 -165 10: is a sign wrong, or are hips or lengths?"
-        )
+        raise AnswerError(Sentence("limits_without_stance"))
     return round(stance.height + _rise(answered), HEIGHT_DIGITS)
 
 

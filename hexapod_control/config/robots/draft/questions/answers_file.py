@@ -9,6 +9,7 @@ from pathlib import Path
 from hexapod_control.config.bounded_yaml import UnusableFileError, read_text
 from hexapod_control.config.file_replacement import replace_file
 from hexapod_control.config.robots.draft.questions.units import AnswerError
+from hexapod_control.config.sentence import Sentence
 
 SUFFIX = ".answers.json"
 
@@ -25,9 +26,9 @@ def read_answers(path: Path) -> dict[str, str]:
     try:
         answers = json.loads(read_text(path))
     except (UnusableFileError, ValueError, RecursionError) as error:
-        raise AnswerError(f"{path}: cannot be read, {error}: correct or remove it") from None
+        raise AnswerError(Sentence("answers_unreadable", path=str(path), error=str(error))) from None
     if not isinstance(answers, dict) or not all(isinstance(text, str) for text in answers.values()):
-        raise AnswerError(f"{path}: is not a file of answers, must be texts by question: remove it")
+        raise AnswerError(Sentence("no_answers", path=str(path)))
     return answers
 
 

@@ -187,7 +187,7 @@ DRAWINGS: dict[str, Draw] = {
     "offsets": _leg({"hip": "hip", "femur axis": "femur axis: above, beside?"}),
     "servos": _leg({"hip": "coxa servo", "femur axis": "femur servo", "knee": "tibia servo"}),
     "limits": _leg({"hip": "coxa: + to the left", "femur axis": "femur: + up", "knee": "tibia: + up, 0 straight"}),
-    "masses": _boxes("whole robot with battery", "scale", "one leg, coxa to foot", arrows=False),
+    "masses": _boxes("whole robot with battery", "scales", "one leg, coxa to foot", arrows=False),
     "supply": _boxes("battery", "regulator, if any", "servos: measure here", arrows=True),
     "pose": _leg({"coxa": "coxa straight out", "knee": "femur level", "foot": "tibia straight down"}, 0.0, DOWN_RAD),
     "turn coxa": _leg({"coxa": "this joint: + counter-clockwise from above"}),

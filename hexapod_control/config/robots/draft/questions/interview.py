@@ -20,10 +20,12 @@ from hexapod_control.config.robots.draft.stance_search import draft_robot
 from hexapod_control.config.robots.plausibility.check_values import findings, located_errors
 from hexapod_control.config.robots.plausibility.finding import CheckedRobot, Finding
 from hexapod_control.config.robots.robot_file import from_text
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.robot import Robot
 
 CONFIRMED = "!"  # behind an implausible answer: keeps it; a reason may follow
 KEPT = "kept in hexapod new although it is unusual"
+DOUBT = "{key}: {value}, {bound} (in m, kg, N m, rad/s), {remedy}"
 CHOSEN = "chosen by hexapod new"
 
 
@@ -111,9 +113,9 @@ class Interview:
             self._position += 1
 
     @property
-    def overview(self) -> list[tuple[str, str]]:
-        """Keys of all questions with their answers; empty if not answered."""
-        return [(question.key, self.answers.get(question.key, "")) for question in self._all_questions()]
+    def overview(self) -> list[tuple[Question, str]]:
+        """All questions with their answers; empty if not answered."""
+        return [(question, self.answers.get(question.key, "")) for question in self._all_questions()]
 
     def result(self) -> RobotDraft:
         """The complete robot."""
@@ -145,9 +147,9 @@ class Interview:
         before = [each for i, each in enumerate(self._all_questions()) if i < self._position]
         for finding in findings(CheckedRobot(robot, models), mirrored):
             if question.concerns(finding) and not self._reason(before, finding):
-                raise DoubtfulAnswerError(
-                    f"{finding.key}: {finding.value}, {finding.bound} (in m, kg, N m, rad/s), {finding.remedy}"
-                )
+                values = {part: getattr(finding, part) for part in ("key", "value", "bound", "remedy")}
+                said = Sentence(f"doubt_{finding.rule}", DOUBT, **values)
+                raise DoubtfulAnswerError(said)
 
     def _current(self) -> Question:
         question = self.question
@@ -213,7 +215,7 @@ def _refuse_inconsistent(question: Question, drafted: RobotDraft) -> None:
     key, text = fault
     leg_keys = [f"legs.{leg}.{name}" for leg in question.legs for name in question.findings]
     if any(key_of_leg in text for key_of_leg in leg_keys) if leg_keys else key.endswith(question.findings):
-        raise AnswerError(text)
+        raise AnswerError(Sentence.of(text))
 
 
 @lru_cache(maxsize=64)  # a proposed answer is checked again when it is given, and answers often repeat usual values

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from hexapod_control.config.robots.draft.questions.units import AnswerError, Part, numbers
 from hexapod_control.config.robots.plausibility.finding import Finding
 from hexapod_control.config.robots.servo_table import nearest_models
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.names import quoted
 
 OTHER_SERVO = "other"
@@ -35,7 +36,7 @@ class Question:
     """One row of the table: prompt, drawing, parts of the answer, and the proposed answer."""
 
     key: str
-    prompt: str
+    prompt: Sentence
     drawing: str  # one of DRAWINGS in drawings.py
     default: Callable[[Answers], str]
     parts: tuple[Part, ...] = ()  # numbers of the answer; empty: the answer is a word
@@ -50,6 +51,15 @@ class Question:
         return finding.key in self.findings and (not self.legs or finding.leg in self.legs)
 
     @property
+    def label(self) -> Sentence:
+        """Its name in a list of all questions."""
+        return (
+            Sentence("hip_of", leg=Sentence(self.legs[0]))
+            if self.legs
+            else Sentence(f"label_{self.key.replace(' ', '_')}")
+        )
+
+    @property
     def unit(self) -> str:
         """Parts of the answer with their units."""
         return ", ".join(part.label for part in self.parts)
@@ -60,7 +70,7 @@ def one_of(text: str, choices: Sequence[str]) -> str:
     typed = " ".join(text.lower().split())
     found = [word for word in choices if word.startswith(typed)] if typed else []
     if not found:
-        raise AnswerError(f"the answer: is {quoted(text)}, must be one of: {', '.join(choices)}")
+        raise AnswerError(Sentence("no_such_choice", answer=quoted(text), choices=", ".join(choices)))
     return found[0]
 
 
@@ -69,9 +79,6 @@ def servo_model(text: str, choices: Sequence[str]) -> str:
     known = {model.lower(): model for model in choices}
     typed = text.strip()
     if typed.lower() not in known:
-        near = ", ".join(nearest_models(typed)) or "none is similar"
-        raise AnswerError(
-            f"servo: is {quoted(typed)}, which is not in the table, nearest: {near}; hexapod servos models lists all, "
-            f"and {OTHER_SERVO} asks for speed and torque of any servo"
-        )
+        near = ", ".join(nearest_models(typed)) or Sentence("none_similar")
+        raise AnswerError(Sentence("unlisted_servo", answer=quoted(typed), near=near, other=OTHER_SERVO))
     return known[typed.lower()]

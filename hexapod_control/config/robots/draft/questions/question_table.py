@@ -30,6 +30,7 @@ from hexapod_control.config.robots.draft.questions.units import (
 )
 from hexapod_control.config.robots.servo_table import permitted, servo_table, version_for
 from hexapod_control.config.schema import NumberRow
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.names import JOINTS
 
 _ROWS = {
@@ -47,36 +48,33 @@ def _supply(answered: Answers) -> None:
     model = answered.words["servo"]
     (voltage,) = answered.numbers["voltage"]
     if version_for(model, voltage) is None:
-        raise AnswerError(f"voltage: is {voltage:g} V, must be {permitted(model)} for {model}")
+        raise AnswerError(Sentence("supply_not_permitted", volts=voltage, permitted=permitted(model), model=model))
 
 
 def _weights(answered: Answers) -> None:
     whole, leg = answered.numbers["masses"]
     count = layout(answered).legs
     if whole - count * leg < _ROWS["body.mass"].quantity.lower:
-        raise AnswerError(
-            f"whole robot: is {1000.0 * whole:.6g} g, must be more than its {count} legs of {1000.0 * leg:.6g} g, "
-            "weigh it with battery and legs, or write kg behind the number"
-        )
+        raise AnswerError(Sentence("legs_heavier", whole=1000.0 * whole, count=count, leg=1000.0 * leg))
 
 
 def _ranges(answered: Answers) -> None:
     ends = answered.numbers["limits"]
     for joint, lower, upper in zip(JOINTS, ends[::2], ends[1::2], strict=True):
         if lower >= upper:
-            raise AnswerError(f"{joint}: is {lower:g} to {upper:g} deg, must be the lower limit, then the upper one")
+            raise AnswerError(Sentence("limits_swapped", joint=Sentence(joint), lower=lower, upper=upper))
 
 
 LEGS = Question(
     "legs",
-    "How many legs, and how are they placed: in two rows, in a circle, or free (left and right differ)",
+    Sentence("ask_legs"),
     "top",
     lambda _: next(iter(LAYOUTS)),
     choices=tuple(LAYOUTS),
 )
 BODY = Question(
     "body",
-    "Length, width and height of the body, without the legs",
+    Sentence("ask_body"),
     "body",
     lambda answered: usual.body(layout(answered)),
     tuple(_part(name, LENGTH, "body.size") for name in ("length", "width", "height")),
@@ -97,7 +95,7 @@ TABLE = (
     _TableRow(
         Question(
             "lengths",
-            "Lengths of coxa, femur and tibia, from axis to axis; the tibia ends in the middle of the foot's ball",
+            Sentence("ask_lengths"),
             "lengths",
             lambda _: usual.LENGTHS,
             tuple(_part(name, LENGTH, f"{name}.length") for name in JOINTS),
@@ -107,7 +105,7 @@ TABLE = (
     _TableRow(
         Question(
             "offsets",
-            "Are the hips above or below the middle of the body, or the femur axes beside or above the hips",
+            Sentence("ask_offsets"),
             "offsets",
             lambda _: NO,
             choices=(NO, YES),
@@ -116,7 +114,7 @@ TABLE = (
     _TableRow(
         Question(
             "offset sizes",
-            "Hip above the middle of the body; femur axis left of the coxa axis, seen from the body, and above the hip",
+            Sentence("ask_offset_sizes"),
             "offsets",
             lambda _: "0 0 0",
             (
@@ -131,7 +129,7 @@ TABLE = (
     _TableRow(
         Question(
             "servo",
-            f"Model of the servos; {OTHER_SERVO} if it is not in the table of hexapod servos models",
+            Sentence("ask_servo", other=OTHER_SERVO),
             "servos",
             lambda _: usual.SERVO,
             choices=(*dict.fromkeys(servo.model for servo in servo_table()), OTHER_SERVO),
@@ -142,10 +140,10 @@ TABLE = (
     _TableRow(
         Question(
             "voltage",
-            "Voltage at the servos, under load",
+            Sentence("ask_voltage"),
             "supply",
             lambda answered: usual.voltage(answered.words["servo"]),
-            (_part("voltage", VOLTAGE, "servo.voltage"),),
+            (_part("supply voltage", VOLTAGE, "servo.voltage"),),
             rule=_supply,
             findings=("servo.voltage",),
         ),
@@ -154,7 +152,7 @@ TABLE = (
     _TableRow(
         Question(
             "figures",
-            "Speed without load and stall torque of the servo at your voltage; 0.14 s means 0.14 s per 60 deg",
+            Sentence("ask_figures"),
             "supply",
             lambda _: usual.FIGURES,
             (_part("speed", SPEED, "servo.no_load_speed"), _part("torque", TORQUE, "servo.stall_torque")),
@@ -165,8 +163,7 @@ TABLE = (
     _TableRow(
         Question(
             "limits",
-            "How far each joint turns, from the straight level leg: coxa + is counter-clockwise from above, "
-            "femur and tibia + are upwards",
+            Sentence("ask_limits"),
             "limits",
             lambda answered: usual.limits(answered.words["servo"]),
             tuple(
@@ -181,7 +178,7 @@ TABLE = (
     _TableRow(
         Question(
             "masses",
-            "Mass of the whole robot with battery, and of one leg from coxa to foot",
+            Sentence("ask_masses"),
             "masses",
             lambda answered: usual.masses(answered, layout(answered).legs),
             (_part("whole robot", MASS, "body.mass"), _part("one leg", MASS, "coxa.mass")),
@@ -192,7 +189,7 @@ TABLE = (
 )
 HEIGHT = Question(
     "height",
-    "Height of the hips above the ground when the robot stands",
+    Sentence("ask_height"),
     "height",
     lambda answered: LENGTH.shown(best_height(answered)),
     (_part("hip height", LENGTH, "walk.height"),),
@@ -217,7 +214,7 @@ def questions(answered: Answers) -> Iterator[Question]:
 def _radius(chosen: Layout) -> Question:
     return Question(
         "radius",
-        "Radius of the circle of hips: from the middle of the body to the axis of any coxa",
+        Sentence("ask_radius"),
         "radius",
         lambda answered: usual.radius(chosen, answered),
         (_part("radius", LENGTH, "body.size"),),
@@ -227,11 +224,9 @@ def _radius(chosen: Layout) -> Question:
 
 def _hip(chosen: Layout, side: str, place: str) -> Question:
     names = tuple(f"{each}_{place}" for each in (("left", "right") if chosen.mirrored else (side,)))
-    mirrored = "; the right one is its mirror image" if chosen.mirrored else ""
     return Question(
         f"hip {side}_{place}",
-        f"Hip of the {side} {place.replace('_', ' ')} leg: forward and to the left of the body's middle, and the "
-        f"direction of the leg, counter-clockwise from forward{mirrored}",
+        Sentence("ask_mirrored_hip" if chosen.mirrored else "ask_hip", leg=Sentence(names[0])),
         "hips",
         lambda answered: usual.hip(chosen, side, place, answered, HIP_PARTS),
         HIP_PARTS,

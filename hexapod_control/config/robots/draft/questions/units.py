@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from hexapod_control.config.robots.plausibility.servo_rules import OZ_IN, SECONDS_PER_60_DEG
 from hexapod_control.config.robots.servo_table import KG_CM, RPM
 from hexapod_control.config.schema import NumberRow
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.names import quoted
 from hexapod_control.core.quantity import QuantityError
 
@@ -21,7 +22,10 @@ _DECIMAL_COMMA = r"[-+]?\d+,\d+\D*"
 
 
 class AnswerError(ValueError):
-    """An invalid answer; the message has value, bound and remedy."""
+    """An invalid answer, with a sentence that has value, bound and remedy."""
+
+    def __init__(self, said: Sentence) -> None:
+        super().__init__(said)
 
 
 class DoubtfulAnswerError(AnswerError):
@@ -90,9 +94,10 @@ class Part:
             return quantity.checked(value)
         except QuantityError:
             lower, upper = (float(self.dimension.shown(end)) for end in (quantity.lower, quantity.upper))
-            hint = f"write the unit behind the number if it is not {unit}"
-            shown = replace(quantity, unit=unit, lower=lower, upper=upper, hint=hint)
-            raise AnswerError(f"{self.name}: {shown.refusal(float(self.dimension.shown(value)))}") from None
+            bounds = replace(quantity, unit=unit, lower=lower, upper=upper).bounds
+            given = float(self.dimension.shown(value))
+            said = Sentence("answer_out_of_bounds", part=Sentence(self.name), bounds=bounds, value=given, unit=unit)
+            raise AnswerError(said) from None
 
 
 def numbers(text: str, parts: Sequence[Part]) -> tuple[float, ...]:
@@ -109,13 +114,13 @@ def split(text: str, parts: Sequence[Part]) -> list[tuple[str, str]]:
     Raises AnswerError for another count of numbers.
     """
     if len(parts) == 1 and re.fullmatch(_DECIMAL_COMMA, text.strip()):
-        raise AnswerError(f"{parts[0].name}: is {quoted(text)}, must have a decimal point, not a comma")
+        raise AnswerError(Sentence("decimal_comma", part=Sentence(parts[0].name), answer=quoted(text)))
     found = list(re.finditer(_NUMBER, re.sub(_PER_60_DEG, "s", text.replace("\u2212", "-"))))
     wanted = ", ".join(part.label for part in parts)
     before = found[0].string[: found[0].start()].strip() if found else ""  # text before the first number
     if len(found) != len(parts) or before:
-        count = f"{len(parts)} numbers" if len(parts) > 1 else "a number"
-        raise AnswerError(f"the answer: is {quoted(text)}, must be {count}: {wanted}")
+        kind = "other_count" if len(parts) > 1 else "no_number"
+        raise AnswerError(Sentence(kind, answer=quoted(text), count=len(parts), parts=wanted))
     ends = [match.start() for match in found[1:]] + [len(found[0].string)]
     units = ["".join(re.split(_SEPARATORS, m.string[m.end() : end])) for m, end in zip(found, ends, strict=True)]
     for i in range(len(parts) - 2, -1, -1):
@@ -133,7 +138,7 @@ def _value(part: Part, number: float, unit: str) -> float:
     value = part.dimension.value(number, unit)
     if value is None:
         known = ", ".join(part.dimension.units)
-        raise AnswerError(f"{part.name}: is {number:g} {unit}, must have one of the units {known}")
+        raise AnswerError(Sentence("unknown_unit", part=Sentence(part.name), number=number, unit=unit, known=known))
     return value
 
 

@@ -2,7 +2,8 @@
 
 import { $, element } from "./elements.js";
 import { Follower } from "./follower.js";
-import { has, LANGUAGES, preferredLanguage, t, useLanguage } from "./texts/texts.js";
+import { draw, inWords } from "./sentences.js";
+import { LANGUAGES, preferredLanguage, t, useLanguage } from "./texts/texts.js";
 
 const BAD = ["not_yet", "stopped"]; // kinds of sentences that report a failure
 let view = null; // what the program sent last
@@ -45,16 +46,8 @@ function show() {
 function showPictures() {
   const pictures = view.pictures.join("");
   if ($("pictures").dataset.shown === pictures + document.documentElement.lang) return;
-  $("pictures").innerHTML = pictures;
+  draw($("pictures"), pictures);
   $("pictures").dataset.shown = pictures + document.documentElement.lang;
-  for (const text of $("pictures").querySelectorAll("text, title")) text.textContent = t(text.textContent);
-}
-
-// A sentence of the program in the language of the page: the text of its kind, with its values filled in.
-function inWords(said) {
-  if (typeof said === "string") return said;
-  if (!has(said.kind)) return said.text;
-  return t(said.kind, Object.fromEntries(Object.entries(said.values).map(([name, value]) => [name, inWords(value)]))).trim();
 }
 
 function showAnswers(off) {

@@ -2,8 +2,8 @@
 
 import { $, element } from "./elements.js";
 import { request } from "./requests.js";
+import { draw, inWords } from "./sentences.js";
 import { LANGUAGES, preferredLanguage, t, useLanguage } from "./texts/texts.js";
-import { translated } from "./translation.js";
 
 const TYPING_PAUSE = 120; // [ms] without a key, after which the drawing follows
 const MANY = 9; // choices that are shown at once; more become a list
@@ -44,21 +44,21 @@ function show(view) {
   $("bar").value = (view.number - 1) / view.count;
   $("form").hidden = !asked;
   $("result").hidden = asked;
-  $("overview").replaceChildren(...view.overview.map(([key, text], index) => overviewRow(view, key, text, index + 1)));
+  $("overview").replaceChildren(...view.overview.map((row, index) => overviewRow(view, row, index + 1)));
   if (asked) showQuestion(view);
   else showResult(view);
 }
 
-function overviewRow(view, key, text, number) {
-  const row = element("button", { type: "button" }, element("span", { textContent: translated(key.replaceAll("_", " ")) }), element("b", { textContent: translated(text) }));
+function overviewRow(view, { label, answer }, number) {
+  const row = element("button", { type: "button" }, element("span", { textContent: inWords(label) }), element("b", { textContent: t(answer) }));
   row.onclick = () => move("go", { number });
   if (number === view.number) row.setAttribute("aria-current", "step");
   return element("li", {}, row);
 }
 
 function showQuestion(view) {
-  $("prompt").textContent = `${translated(view.prompt)}.`;
-  draw($("drawing"), view.drawing);
+  $("prompt").textContent = `${inWords(view.prompt)}.`;
+  drawQuestion(view.drawing);
   $("fields").replaceChildren(...(view.choices.length ? choices(view) : view.fields.map(field)));
   $("back").disabled = view.number === 1;
   $("undo").disabled = !view.undo;
@@ -69,29 +69,28 @@ function showQuestion(view) {
   if (first.select) first.select();
 }
 
-// Shows a drawing with its texts in the language of the page.
-function draw(figure, svg) {
-  figure.innerHTML = svg;
-  for (const text of figure.querySelectorAll("text, title")) text.textContent = translated(text.textContent);
+function drawQuestion(svg) {
+  draw($("drawing"), svg);
+  $("drawing").querySelector("title").textContent = inWords(shown.prompt);
 }
 
 function field(part, index) {
   const input = element("input", { id: `part-${index}`, value: part.value, inputMode: part.signed ? "text" : "decimal" });
-  const unit = element("select", { className: "unit", ariaLabel: t("unit_of", { name: translated(part.name) }) }, ...part.units.map((name) => new Option(name)));
+  const unit = element("select", { className: "unit", ariaLabel: t("unit_of", { name: t(part.name) }) }, ...part.units.map((name) => new Option(name)));
   unit.value = part.unit;
-  const label = element("label", { htmlFor: input.id, textContent: translated(part.name) });
+  const label = element("label", { htmlFor: input.id, textContent: t(part.name) });
   return element("div", { className: "field" }, label, element("div", {}, input, unit));
 }
 
 function choices(view) {
   if (view.choices.length > MANY) {
-    const list = element("select", { ariaLabel: translated(view.key) }, ...view.choices.map((word) => new Option(translated(word), word)));
+    const list = element("select", { ariaLabel: inWords(view.label) }, ...view.choices.map((word) => new Option(t(word), word)));
     list.value = view.proposal;
     return [list];
   }
   return view.choices.map((word) => {
     const button = element("input", { type: "radio", name: "choice", value: word, checked: word === view.proposal });
-    return element("label", { className: "choice" }, button, translated(word));
+    return element("label", { className: "choice" }, button, t(word));
   });
 }
 
@@ -112,8 +111,7 @@ function hint(text, refused = false) {
 }
 
 function refuse(reply) {
-  const values = { reason: translated(reply.refusal ?? "") };
-  const text = reply.refusal ? t(reply.doubtful ? "doubtful" : "impossible", values) : "";
+  const text = reply.refusal ? t(reply.doubtful ? "doubtful" : "impossible", { reason: inWords(reply.refusal) }) : "";
   hint(text.replace("?.", "?"), Boolean(reply.refusal));
   $("keep").hidden = !reply.doubtful;
   for (const input of $("fields").querySelectorAll("input, select")) input.setAttribute("aria-invalid", String(Boolean(reply.refusal)));
@@ -124,7 +122,7 @@ async function follow() {
   if (!reply) return;
   if (reply.count) return show(reply);
   refuse(reply);
-  if (reply.drawing) draw($("drawing"), reply.drawing);
+  if (reply.drawing) drawQuestion(reply.drawing);
 }
 
 async function showResult(view) {
@@ -144,8 +142,8 @@ function showVerdict(reply) {
   const wrong = reply.remarks.filter((remark) => ["problem", "wrong"].includes(remark.seriousness)).length;
   $("verdict").textContent = reply.error || (wrong ? t("wrong", { count: wrong }) : t("fine"));
   $("remarks").replaceChildren(...reply.remarks.map((remark) => {
-    const change = remark.change ? ` ${t("change", { what: translated(remark.change) })}` : "";
-    const row = element("li", {}, element("b", { textContent: t(`is_${remark.seriousness}`) }), `: ${translated(remark.text)}.${change}`);
+    const change = remark.change ? ` ${t("change", { what: remark.change })}` : "";
+    const row = element("li", {}, element("b", { textContent: t(`is_${remark.seriousness}`) }), ": ", element("span", { lang: "en", textContent: `${remark.text}.` }), change);
     row.dataset.seriousness = remark.seriousness;
     return row;
   }));

@@ -267,7 +267,7 @@ def test_a_page_shows_numbers_and_units_as_they_were_typed():
 @pytest.mark.parametrize("layout", [name for name in LAYOUTS if "circle" in name])
 def test_a_circle_has_one_question_for_its_radius_and_all_hips_on_it_in_even_directions(layout, tmp_path):
     interview = interview_with({"legs": layout, "body": "170 170 50", "radius": "8.5 cm", "lengths": "30 60 100"})
-    assert [key for key, _ in interview.overview if key == "radius" or key.startswith("hip")] == ["radius"]
+    assert [each.key for each, _ in interview.overview if each.parts and "hip" in each.findings] == ["radius"]
     legs = written(interview, tmp_path / "robot.yaml").robot.legs
     assert [math.hypot(*leg.hip[:2]) for leg in legs] == pytest.approx([0.085] * len(legs))
     turns = np.sort([math.degrees(leg.hip_yaw) % 360.0 for leg in legs])
