@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
 from hexapod_control.config.robots.draft.assumptions import LEG_SHARES, assumed_radii, table_servo, unlisted_servo
 from hexapod_control.config.robots.draft.leg_draft import DraftJoint, LegGeometry
 from hexapod_control.config.robots.draft.questions.layouts import HipPlace, circle_hip, layout, right_of
-from hexapod_control.config.robots.draft.questions.question import OTHER_SERVO, Answers
+from hexapod_control.config.robots.draft.questions.question import OTHER_SERVO, Answers, Numbers, Words
 from hexapod_control.config.robots.draft.questions.units import AnswerError
 from hexapod_control.config.robots.draft.robot_draft import (
     DraftBody,
@@ -47,6 +48,12 @@ NOTES = FileNotes(
 
 def draft(name: str, answered: Answers) -> RobotDraft:
     """The robot; in a rough stance until its height is known. Raises AnswerError if it cannot stand at that height."""
+    return _draft(name, *answered.items())
+
+
+@lru_cache(maxsize=8)  # the search for a stance takes seconds, and an answer is checked before it is given
+def _draft(name: str, words: Words, numbers: Numbers) -> RobotDraft:
+    answered = Answers(dict(words), dict(numbers))
     legs = _legs(answered)
     body = _body(answered, len(legs))
     masses = _masses(answered)
@@ -66,6 +73,13 @@ def draft(name: str, answered: Answers) -> RobotDraft:
 
 def best_height(answered: Answers) -> float:
     """Height [m] of the hips with the largest stance regions. Raises AnswerError if there is none."""
+    words, numbers = answered.items()
+    return _best_height(words, tuple(each for each in numbers if each[0] != "height"))
+
+
+@lru_cache(maxsize=8)
+def _best_height(words: Words, numbers: Numbers) -> float:
+    answered = Answers(dict(words), dict(numbers))
     legs = _legs(answered)
     radii = assumed_radii(next(iter(legs.values())), None, _masses(answered))
     stance = find_stance(legs, _body(answered, len(legs)), _masses(answered), radii, _servo(answered))

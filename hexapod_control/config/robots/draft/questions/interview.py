@@ -19,7 +19,7 @@ from hexapod_control.config.robots.draft.robot_text import robot_text
 from hexapod_control.config.robots.draft.stance_search import draft_robot
 from hexapod_control.config.robots.plausibility.check_values import findings, located_errors
 from hexapod_control.config.robots.plausibility.finding import CheckedRobot, Finding
-from hexapod_control.config.robots.robot_file import from_text
+from hexapod_control.config.robots.robot_file import RobotFile, from_text
 from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.robot import Robot
 
@@ -128,7 +128,9 @@ class Interview:
 
     def _confirmed(self, drafted: RobotDraft) -> Iterator[tuple[str, str]]:
         """Keys of implausible values with the reasons why they are right; of those that no question asks for, too."""
-        file = from_text(Path("answers"), robot_text(drafted, NOTES))
+        file = _file(robot_text(drafted, NOTES))
+        if isinstance(file, RobotFileError):
+            raise file
         asked = tuple(self._all_questions())
         for finding in findings(CheckedRobot(file.robot, file.models)):
             reason = self._reason(asked, finding)
@@ -209,20 +211,19 @@ def _read(answered: Answers, question: Question, text: str | None) -> None:
 
 
 def _refuse_inconsistent(question: Question, drafted: RobotDraft) -> None:
-    fault = _inconsistency(robot_text(drafted, NOTES))
-    if fault is None:
+    fault = _file(robot_text(drafted, NOTES))
+    if isinstance(fault, RobotFile):
         return
-    key, text = fault
+    text = f"{fault.key}: {fault.text}"
     leg_keys = [f"legs.{leg}.{name}" for leg in question.legs for name in question.findings]
-    if any(key_of_leg in text for key_of_leg in leg_keys) if leg_keys else key.endswith(question.findings):
+    if any(key in text for key in leg_keys) if leg_keys else fault.key.endswith(question.findings):
         raise AnswerError(Sentence.of(text))
 
 
-@lru_cache(maxsize=64)  # a proposed answer is checked again when it is given, and answers often repeat usual values
-def _inconsistency(text: str) -> tuple[str, str] | None:
-    """Key and message of the fault for which a robot file with this text is refused; None for a valid one."""
+@lru_cache(maxsize=16)  # a proposed answer is checked again when it is given, and answers often repeat usual values
+def _file(text: str) -> RobotFile | RobotFileError:
+    """The robot file with this text, or why it is refused."""
     try:
-        from_text(Path("answers"), text)
+        return from_text(Path("answers"), text)
     except RobotFileError as error:
-        return error.key, f"{error.key}: {error.text}"
-    return None
+        return error

@@ -14,6 +14,8 @@ from hexapod_control.core.names import quoted
 OTHER_SERVO = "other"
 YES = "yes"
 NO = "no"
+Words = tuple[tuple[str, str], ...]
+Numbers = tuple[tuple[str, tuple[float, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,10 @@ class Answers:
 
     words: dict[str, str] = field(default_factory=dict)
     numbers: dict[str, tuple[float, ...]] = field(default_factory=dict)
+
+    def items(self) -> tuple[Words, Numbers]:
+        """All answers as they are now."""
+        return tuple(self.words.items()), tuple(self.numbers.items())
 
     def add(self, question: Question, text: str) -> None:
         """Reads an answer. Raises AnswerError."""
