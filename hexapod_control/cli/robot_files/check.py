@@ -11,8 +11,8 @@ from typing import TextIO
 from hexapod_control.cli.bounded_options import InputError, add_number, output_file
 from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots import saved_capabilities
-from hexapod_control.config.robots.plausibility.check_values import located_errors
-from hexapod_control.config.robots.robot_file import confirmed, implausible, load
+from hexapod_control.config.robots.plausibility.check_values import located_errors, odometry_findings
+from hexapod_control.config.robots.robot_file import confirmed, implausible, load, odometry_scale
 from hexapod_control.core.quantity import Quantity
 from hexapod_control.evaluation.robot_check.subject import USUAL_BATTERY_WH, Remark, Seriousness, Subject
 from hexapod_control.servos.settings.unused_settings import unused_settings
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--report: needs the checks that --values leaves out; give one of the two")
     file = load(args.robot)
     unused = list(unused_settings(file))  # raises for unusable sections
-    wiring = tuple(wiring_findings(file))
+    wiring = (*wiring_findings(file), *odometry_findings(odometry_scale(file.document)))
     doubts = tuple(wiring_findings(file, DOUBTS))
     found = [
         Remark(Seriousness.WRONG, "value", str(error), "", {"line": error.line, "key": error.key})

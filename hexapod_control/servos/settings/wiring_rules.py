@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
+from typing import Any
 
 from hexapod_control.config.robots.plausibility.finding import Finding
-from hexapod_control.config.robots.robot_file import RobotFile, odometry_scale
+from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.robots.servo_table import permitted, usual_voltage, versions
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Leg
@@ -22,9 +24,10 @@ from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSetting
 
 PWM = "pwm"  # protocol of hobby servos in the servo table
 SCALES = {True: (0.5, 2.0), False: (0.7, 1.4)}  # units per radian over the protocol's, of a board and of a bus
-MAX_TRIM_DEG = 12.0  # a horn fits within half a tooth, 7 deg, of where it should be
+MAX_TRIM_RAD = math.radians(12.0)  # a horn fits within half a tooth, 7 deg, of where it should be
 ODD_CENTER_RAD = math.radians(30.0)  # more than two teeth from the other servos
 ODD_ANGLE_RAD = math.radians(10.0)  # q_center_deg from that of all others, which are equal
+NEAR_MIDDLE_RAD = math.radians(15.0)  # q_center_deg from the middle of the joint's range
 SAME_ANGLE_RAD = math.radians(0.5)
 LOWEST_BATTERY = 0.6  # of the servos' supply
 LOWEST_OF_SERVO = 0.85  # of the lowest supply that the maker permits
@@ -33,7 +36,10 @@ ONE_CELL_V = (2.5, 4.3)
 FULL_SCALE_V = {"ads1115": 4.096, "ina219": 32.0, "ina226": 40.96}  # at the input; of an ADS7830 its reference
 TOO_WIDE = 10.0  # full scale over the battery's voltage
 EIGHTH_DEG = 45.0
-LARGEST_SHUNT = 0.5  # [ohm] 5 A cost more than 2 V
+ALL_CALL = 0x70  # address of all PCA9685 together
+FASTER_PULSES = 2.0  # times what the servo table says
+ODD_SCALE = 1.25  # factor between a servo's units and those of most others, which are equal
+NOT_SERIAL = ("video", "input", "gpiochip", "spidev", "null", "snd", "sd", "mem", "loop")  # devices in /dev
 ADDRESSES = {
     **dict.fromkeys(("mpu6050", "mpu9250", "icm20948"), (0x68, 0x69)),
     "bno055": (0x28, 0x29),
@@ -57,10 +63,16 @@ RATES = (
 )
 BITS_PER_GOAL = 40  # at least, on a serial bus
 I2C_CLOCKS = (100_000, 400_000, 1_000_000)
-USUAL = {"rate": (15.0, 200.0), "lost_after": (0.1, 3.0), "max_temperature": (45.0, 90.0), "silence_time": (0.5, 600.0)}
-LONGEST_BOUNCE_S = 0.1
-LONGEST_SAG_S = 20.0
-SCALE_OF_ODOMETRY = (0.8, 1.25)
+USUAL = {  # key, as the name of the setting: lowest and highest value, what is usual, likely cause
+    "servos.rate": (15.0, 200.0, "usual are {:g} to {:g} Hz", "is a digit wrong?"),
+    "servos.lost_after": (0.1, 3.0, "usual are {:g} to {:g} s", "in seconds"),
+    "servos.max_temperature": (45.0, 90.0, "usual are {:g} to {:g} degC", "is a digit wrong?"),
+    "servos.silence_time": (0.5, 600.0, "usual are {:g} to {:g} s", "in seconds"),
+    "servos.battery.time": (0.0, 20.0, "sags of a battery last up to {1:g} s", "in seconds"),
+    "io.feet.bounce": (0.0, 0.1, "a switch bounces for some milliseconds", "in seconds"),
+    "io.battery.shunt": (0.0, 0.5, "a shunt has up to {1:g} ohm", "R100 on it is 0.1 ohm"),
+    "io.battery.reference": (2.5, 6.0, "it is 3.3 or 5 V", "the supply of the chip"),
+}
 HEADER_PINS = range(2, 28)  # of a Raspberry Pi; 0 and 1 are those of its EEPROM
 SERIAL_PINS = (14, 15)  # of /dev/serial0 there
 SERIAL_PORTS = ("/dev/serial0", "/dev/ttyAMA0", "/dev/ttyS0")
@@ -77,7 +89,6 @@ class Wiring:
     servos: ServoSettings
     kind: ServoProtocol
     io: IoSettings
-    odometry: tuple[float, float]  # factors on distance and turn
 
     def joints(self) -> Iterator[tuple[str, JointCalibration]]:
         """Every servo with its key in the file."""
@@ -108,8 +119,10 @@ def line(case: Wiring) -> Iterator[Finding]:
     if wired != (case.kind.name == I2C_SERVOS) and case.servos.port.startswith("/dev/"):
         what = f"{case.kind.name} is {'on a serial port' if wired else 'on an I2C bus'}"
         yield Finding("servos.port", f"is {case.servos.port}", what, "e.g. /dev/i2c-1, /dev/serial/by-id/...")
-    if not case.servos.port.startswith("/"):
-        yield Finding("servos.port", f"is {case.servos.port}", "a path begins with /", "ls /dev/serial/by-id shows it")
+    other_device = case.servos.port.startswith(tuple(f"/dev/{name}" for name in NOT_SERIAL))
+    if other_device or not case.servos.port.startswith("/"):
+        what = "that is not a bus" if other_device else "a path begins with /"
+        yield Finding("servos.port", f"is {case.servos.port}", what, "ls /dev/serial/by-id shows it")
     searched = PROTOCOLS[case.kind.found_with or case.kind.name].searched
     rates: Sequence[int] = (
         searched if len(searched) == 1 else [rate for rate in RATES if rate <= max(searched, default=RATES[-1])]
@@ -141,27 +154,22 @@ def supply(case: Wiring) -> Iterator[Finding]:
         )
 
 
-def times(case: Wiring) -> Iterator[Finding]:
-    """Rates, times and temperatures beyond those in use."""
-    for key, (lower, upper) in USUAL.items():
-        value = getattr(case.servos, key)
-        if not lower <= value <= upper:
-            yield Finding(f"servos.{key}", f"is {value:g}", f"usual are {lower:g} to {upper:g}", "is a digit wrong?")
-    if case.servos.battery.time > LONGEST_SAG_S:
-        what = f"sags of a battery last up to {LONGEST_SAG_S:g} s"
-        yield Finding("servos.battery.time", f"is {case.servos.battery.time:g}", what, "in seconds")
-    if case.io.feet and case.io.feet.bounce > LONGEST_BOUNCE_S:
-        what = "a switch bounces for some milliseconds"
-        yield Finding("io.feet.bounce", f"is {case.io.feet.bounce:g}", what, "in seconds")
-    for key, value in zip(("distance", "turn"), case.odometry, strict=True):
-        if not SCALE_OF_ODOMETRY[0] <= value <= SCALE_OF_ODOMETRY[1]:
-            what = "usual are {:g} to {:g}".format(*SCALE_OF_ODOMETRY)
-            yield Finding(f"odometry_scale.{key}", f"is {value:g}", what, "hexapod odom-calibrate measures it")
+def usual(case: Wiring) -> Iterator[Finding]:
+    """Rates, times, temperatures, trims and parts beyond those in use."""
+    for key, (lower, upper, what, cause) in USUAL.items():
+        part, *names = key.split(".")
+        value = reduce(lambda section, name: getattr(section, name, None), names, getattr(case, part))
+        if value is not None and not lower <= value <= upper:
+            yield Finding(key, f"is {value:g}", what.format(lower, upper), cause)
+    for key, joint in case.joints():
+        if abs(joint.trim) > MAX_TRIM_RAD:
+            what = f"a trim is up to {math.degrees(MAX_TRIM_RAD):g} deg, less than a tooth of the horn"
+            yield Finding(f"{key}.trim_deg", f"is {math.degrees(joint.trim):g}", what, "move the horn, or calibrate")
 
 
 def boards(case: Wiring) -> Iterator[Finding]:
     """Ids beyond the boards whose addresses are given."""
-    given = dict(case.servos.options)
+    given: Mapping[str, Any] = dict(case.servos.options)
     for option in ("addresses", "oscillator"):
         values = given.get(option, ())
         if not isinstance(values, tuple) or not values or (option == "oscillator" and len(values) == 1):
@@ -170,6 +178,19 @@ def boards(case: Wiring) -> Iterator[Finding]:
             if joint.id >= CHANNELS * len(values):
                 what = f"servos.options.{option} has {len(values)} boards, with ids up to {CHANNELS * len(values) - 1}"
                 yield Finding(f"{key}.id", f"is {joint.id}", what, "add its board there, or correct the id")
+
+    if ALL_CALL in given.get("addresses", ()):
+        what = f"at 0x{ALL_CALL:02X} all boards answer at once"
+        yield Finding("servos.options.addresses", f"has 0x{ALL_CALL:02X}", what, "hexapod i2c scan shows them")
+
+
+def pulses(case: Wiring) -> Iterator[Finding]:
+    """More pulses a second than an analog servo takes."""
+    rate = dict(case.servos.options).get("frequency")
+    highest = max((row.pulse_rate for row in versions(case.model)), default=math.inf)
+    if isinstance(rate, float | int) and rate > FASTER_PULSES * highest:
+        what = f"{case.model} takes {highest:g} pulses a second, and heats up with more"
+        yield Finding("servos.options.frequency", f"is {rate:g}", what, "only digital servos take more")
 
 
 def scales(case: Wiring) -> Iterator[Finding]:
@@ -184,15 +205,12 @@ def scales(case: Wiring) -> Iterator[Finding]:
             hint = f"looks like units per degree: {degrees:.4g} per rad" if lower <= degrees <= upper else "per radian"
             what = f"servos of {case.kind.name} have {lower:.3g} to {upper:.3g}"
             yield Finding(f"{key}.{name}", f"is {value:g}", what, hint)
-
-
-def trims(case: Wiring) -> Iterator[Finding]:
-    """Trim of more than a tooth of the horn."""
-    for key, joint in case.joints():
-        trim = math.degrees(joint.trim)
-        if abs(trim) > MAX_TRIM_DEG:
-            what = f"a trim is up to {MAX_TRIM_DEG:g} deg, less than a tooth of the horn"
-            yield Finding(f"{key}.trim_deg", f"is {trim:g}", what, "move the horn by a tooth, or calibrate")
+    most = statistics.median(joint.units_per_rad for _, joint in case.joints())
+    odd = [each for each in case.joints() if not most / ODD_SCALE <= each[1].units_per_rad <= most * ODD_SCALE]
+    if len(odd) <= SERVOS_PER_LEG:
+        for key, joint in odd:
+            what = f"most others have about {most:.4g}"
+            yield Finding(f"{key}.units_per_rad", f"is {joint.units_per_rad:g}", what, "correct it, or calibrate")
 
 
 def centers(case: Wiring) -> Iterator[Finding]:
@@ -206,6 +224,10 @@ def centers(case: Wiring) -> Iterator[Finding]:
             if not joint.lower <= joint.q_center <= joint.upper:
                 bound = f"joints turns {math.degrees(joint.lower):g} to {math.degrees(joint.upper):g} deg"
                 yield Finding(f"{key}.q_center_deg", f"is {math.degrees(joint.q_center):g}", bound, "is a sign wrong?")
+            elif _in_radians(joint):
+                what = f"the middle of its range is {math.degrees(joint.lower + joint.upper) / 2.0:.0f} deg"
+                hint = f"looks like radians: {math.degrees(math.degrees(joint.q_center)):.0f} deg"
+                yield Finding(f"{key}.q_center_deg", f"is {math.degrees(joint.q_center):g}", what, hint)
             elif equal and abs(joint.q_center - usual_angle) > ODD_ANGLE_RAD:
                 what = f"the other legs have {math.degrees(usual_angle):g}"
                 yield Finding(f"{key}.q_center_deg", f"is {math.degrees(joint.q_center):g}", what, "or calibrate")
@@ -213,6 +235,13 @@ def centers(case: Wiring) -> Iterator[Finding]:
                 what = f"the other legs have about {math.degrees(usual_offset):.0f} deg from the servo's middle"
                 what = f"that is {math.degrees(abs(offset)):.0f} deg from the servo's middle, {what}"
                 yield Finding(f"{key}.center", f"is {joint.center:g}", what, "correct it, or calibrate")
+
+
+def _in_radians(joint: JointCalibration) -> bool:
+    """Whether the angle at the center is mid-range as radians, but far from it in degrees."""
+    middle = (joint.lower + joint.upper) / 2.0
+    near = abs(math.degrees(joint.q_center) - middle) < NEAR_MIDDLE_RAD
+    return near and abs(middle) > 3.0 * NEAR_MIDDLE_RAD > 3.0 * abs(joint.q_center)
 
 
 def battery(case: Wiring) -> Iterator[Finding]:
@@ -238,20 +267,14 @@ def _cells(case: Wiring, value: float) -> str:
 
 
 def supply_sensor(case: Wiring) -> Iterator[Finding]:
-    """Divider upside down, or with a wrong digit; shunt and reference that no sensor has."""
+    """Divider upside down, or with a wrong digit."""
     needed = case.servos.battery.warn if math.isfinite(case.servos.battery.warn) else case.supply
     option = dict(case.servos.options).get("divider")
     if isinstance(option, float | int):
         yield from _divider("servos.options.divider", float(option), 5.0, needed)
-    sensor = case.io.battery
-    if sensor is None:
-        return
-    yield from _divider("io.battery.divider", sensor.divider, FULL_SCALE_V.get(sensor.chip, sensor.reference), needed)
-    if sensor.shunt > LARGEST_SHUNT:
-        what = f"a shunt has up to {LARGEST_SHUNT:g} ohm"
-        yield Finding("io.battery.shunt", f"is {sensor.shunt:g}", what, "R100 on it is 0.1 ohm")
-    if sensor.reference < ONE_CELL_V[0]:
-        yield Finding("io.battery.reference", f"is {sensor.reference:g}", "it is 3.3 or 5 V", "the supply of the chip")
+    if sensor := case.io.battery:
+        full_scale = FULL_SCALE_V.get(sensor.chip, sensor.reference)
+        yield from _divider("io.battery.divider", sensor.divider, full_scale, needed)
 
 
 def _divider(key: str, divider: float, full_scale: float, needed: float) -> Iterator[Finding]:
@@ -334,24 +357,54 @@ def odd_direction(case: Wiring) -> Iterator[Finding]:
 
 
 def odd_order(case: Wiring) -> Iterator[Finding]:
-    """Ids exchanged within one leg."""
-    found: dict[int, tuple[int, ...]] = {}
-    ids = case.servos.ids
-    for row in range(len(case.legs)):
-        own = ids[SERVOS_PER_LEG * row : SERVOS_PER_LEG * (row + 1)]
-        if max(own) - min(own) == SERVOS_PER_LEG - 1:
-            found[row] = tuple(i - min(own) for i in own)
-    if not found:
-        return
-    counts = Counter(found.values())  # on mirrored sides the order may be reversed
-    usual, most = max(counts.items(), key=lambda item: item[1], default=((), 0))
-    known = (usual,) if most > 2 and most == len(found) - 1 else (usual, tuple(reversed(usual)))
+    """Ids exchanged within one leg, or between two."""
+    ids = _ids_of_legs(case)
+    span = Counter(max(own) - min(own) for own in ids).most_common(1)[0][0]
+    found = {row: tuple(i - min(own) for i in own) for row, own in enumerate(ids) if max(own) - min(own) == span}
+    (order, most), *_ = Counter(found.values()).most_common(1)
+    reverse = tuple(span - step for step in order)  # on mirrored sides the order may be reversed
+    known = (order,) if most > 2 and most == len(found) - 1 else (order, reverse)
     odd = [row for row, order in found.items() if order not in known]
     if len(odd) == 1 and len(found) > 2:
-        name = case.legs[odd[0]].name
-        own = ids[SERVOS_PER_LEG * odd[0] : SERVOS_PER_LEG * (odd[0] + 1)]
         what = "coxa, femur and tibia are in another order than in the other legs"
-        yield Finding(f"servos.joints.{name}", f"has ids {', '.join(map(str, own))}", what, "are two exchanged?")
+        yield _exchanged(case, odd[0], what, "are two exchanged?")
+    elif not odd and len(found) == len(ids):
+        yield from _exchanged_legs(case, [min(own) for own in ids])
+
+
+def _ids_of_legs(case: Wiring) -> list[tuple[int, ...]]:
+    ids = case.servos.ids
+    return [ids[row : row + SERVOS_PER_LEG] for row in range(0, len(ids), SERVOS_PER_LEG)]
+
+
+def _exchanged(case: Wiring, row: int, what: str, remedy: str) -> Finding:
+    ids = ", ".join(map(str, _ids_of_legs(case)[row]))
+    return Finding(f"servos.joints.{case.legs[row].name}", f"has ids {ids}", what, remedy)
+
+
+def _exchanged_legs(case: Wiring, first: Sequence[int]) -> Iterator[Finding]:
+    """First ids of the legs that would be in order if a leg were exchanged with its mirror image or neighbour."""
+    ranks = [sorted(first).index(each) for each in first]
+    hips = [leg.hip for leg in case.legs]
+    around = sorted(range(len(hips)), key=lambda row: math.atan2(hips[row][1], hips[row][0]))
+    along = sorted(range(len(hips)), key=lambda row: -hips[row][0])
+    sides = [[row for row in along if sign * hips[row][1] > 0.0] for sign in (1.0, -1.0)]
+    if _in_order(ranks, around, sides):
+        return
+    for a, b in (*zip(*sides, strict=False), *pairwise(sides[0]), *pairwise(sides[1])):
+        exchanged = {a: ranks[b], b: ranks[a]}
+        if _in_order([exchanged.get(row, rank) for row, rank in enumerate(ranks)], around, sides):
+            other = case.legs[b].name
+            yield _exchanged(case, a, f"with those of {other} all ids would be in order", f"exchanged with {other}?")
+            return
+
+
+def _in_order(ranks: Sequence[int], around: Sequence[int], sides: Sequence[Sequence[int]]) -> bool:
+    """Whether the ranks of the ids change in equal steps around the body, or along both sides."""
+    turns = {(ranks[b] - ranks[a]) % len(ranks) for a, b in pairwise(around)}
+    steps = [{ranks[b] - ranks[a] for a, b in pairwise(side)} for side in sides]
+    equal = all(len(each) == 1 for each in steps) and len({abs(step) for each in steps for step in each}) == 1
+    return equal or turns in ({1}, {len(ranks) - 1})
 
 
 def odd_id(case: Wiring) -> Iterator[Finding]:
@@ -378,11 +431,37 @@ def reversed_boards(case: Wiring) -> Iterator[Finding]:
 
 Rule = Callable[[Wiring], Iterator[Finding]]
 RULES: Sequence[Rule] = (
-    *(protocol, line, supply, times, boards, scales, trims, centers, battery, supply_sensor, addresses, mounting, pins),
+    *(
+        protocol,
+        line,
+        supply,
+        usual,
+        boards,
+        pulses,
+        scales,
+        centers,
+        battery,
+        supply_sensor,
+        addresses,
+        mounting,
+        pins,
+    ),
 )
 DOUBTS: Sequence[Rule] = (odd_direction, odd_order, odd_id, odd_mounting, reversed_boards)
 """Rules whose findings are often right."""
-ON_BUS = (protocol, line, boards, scales, trims, centers, battery, odd_direction, odd_order, odd_id, reversed_boards)
+ON_BUS = (
+    protocol,
+    line,
+    boards,
+    pulses,
+    scales,
+    centers,
+    battery,
+    odd_direction,
+    odd_order,
+    odd_id,
+    reversed_boards,
+)
 """Rules that have no meaning without a bus."""
 
 
@@ -393,9 +472,7 @@ def wiring_findings(file: RobotFile, rules: Sequence[Rule] = RULES) -> Iterator[
     model = file.servo_model
     entry = file.document.children["leg"].children["servo"].children.get("voltage")
     voltage = float(str(entry.value)) if entry is not None else usual_voltage(model) if versions(model) else 0.0
-    case = Wiring(
-        file.robot.legs, model, voltage, servos, PROTOCOLS[servos.protocol], io, odometry_scale(file.document)
-    )
+    case = Wiring(file.robot.legs, model, voltage, servos, PROTOCOLS[servos.protocol], io)
     for rule in rules:
         if servos.protocol != LOOPBACK or rule not in ON_BUS:
             yield from rule(case)

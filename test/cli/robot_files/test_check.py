@@ -70,6 +70,15 @@ def test_a_payload_that_no_servo_carries_is_a_problem(capsys: pytest.CaptureFixt
     assert worst.startswith("problem  ") and "Change: servos of " in worst
 
 
+def test_a_factor_on_the_odometry_that_no_calibration_finds_is_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "robot.yaml"
+    path.write_text(f"{resolve('phantomx').read_text()}\nodometry_scale: {{distance: 0.5, turn: 1.0}}\n")
+    assert main(["check", str(path), "--values"]) == 1
+    assert "odometry_scale.distance: is 0.5, usual are 0.8 to 1.25" in capsys.readouterr().out
+
+
 def test_a_report_without_the_checks_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "report.html"
     assert main(["check", "phantomx", "--values", "--report", str(path)]) == 2

@@ -64,7 +64,7 @@ def scaled(key: str, factor: float) -> Callable[[Data], None]:
 def put(key: str, make: Callable[[Any], Any]) -> Callable[[Data], None]:
     def change(data: Data) -> None:
         section, name = place(data, key)
-        section[name] = make(section[name])
+        section[name] = make(section.get(name))
 
     return change
 
@@ -132,12 +132,46 @@ def mistakes(data: Data, legs: Sequence[str]) -> Iterator[Mutation]:
     )
     yield "all legs: left and right", renamed({"left": "right", "right": "left"}), ("hip",)
     yield "all legs: front and rear", renamed({"front": "rear", "rear": "front"}), ("hip",)
+    yield from drawn_differently(data)
     for name in legs:
         yield from leg_mistakes(data, name)
     yield "all yaws in radians", every_leg(put("leg.yaw_deg", math.radians)), ("yaw_deg",)
     yield "all yaws +30", every_leg(put("leg.yaw_deg", lambda v: v + 30.0)), ("yaw_deg",)
     yield "all yaws without minus", every_leg(put("leg.yaw_deg", abs)), ("yaw_deg",)
     yield "all hips 0.1 up", every_leg(put("leg.hip", shifted(2, 0.1))), ("hip",)
+
+
+def drawn_differently(data: Data) -> Iterator[Mutation]:
+    """A drawing with other axes, directions or reference points."""
+    for key in ("lateral_offset", "vertical_offset"):
+        offset = 0.75 * data["leg"]["femur"]["length"]
+        yield f"{key} of a femur", put(f"leg.femur.{key}", lambda _, by=offset: by), (f"femur.{key}",)
+    lower, upper = data["leg"]["joints"]["femur"].values()
+    if upper > max(-lower + 25.0, -1.2 * lower):
+        yield "femur turned the other way", put("leg.joints.femur", negated), ("joints.femur.lower_deg",)
+    first = next(iter(data["legs"]))
+    one = put(f"legs.{first}.joints", lambda _: {"femur": negated(data["leg"]["joints"]["femur"])})
+    yield "one femur turned the other way", one, ("femur.lower_deg", "femur.upper_deg")
+    spans = [max(at) - min(at) for at in zip(*(leg["hip"][:2] for leg in data["legs"].values()), strict=True)]
+    if spans[0] > 1.1 * spans[1] and data["body"]["size"][0] > 1.2 * data["body"]["size"][1]:  # else it fits both ways
+        yield "x and y of the body", put("body.size", lambda v: [v[1], v[0], v[2]]), ("body.size",)
+    chosen = every_leg(lambda data: data["leg"].pop("foothold"))
+    clockwise = every_leg(put("leg.yaw_deg", lambda v: -v))
+    yield "yaws clockwise, without footholds", both(chosen, clockwise), ("yaw_deg",)
+    tilted = every_leg(lambda data: data["leg"].update(tilt_deg=[15.0, 0.0]))
+    yield "tilted to the same side", both(chosen, tilted), ("tilt_deg",)
+
+
+def both(one: Callable[[Data], None], other: Callable[[Data], None]) -> Callable[[Data], None]:
+    def change(data: Data) -> None:
+        one(data)
+        other(data)
+
+    return change
+
+
+def negated(limits: dict[str, float]) -> dict[str, float]:
+    return {"lower_deg": -limits["upper_deg"], "upper_deg": -limits["lower_deg"]}
 
 
 def servo_mistakes(data: Data) -> Iterator[Mutation]:

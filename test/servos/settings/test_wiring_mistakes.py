@@ -18,6 +18,8 @@ WIRED = {  # protocol and battery [V] of shipped robots whose files have no serv
     "phantomx": ("dynamixel1", 10.5, 9.9),
     "big_hex": ("lx16a", 7.0, 6.6),
     "scratch": ("pca9685", 6.8, 6.4),
+    "chica": ("servo2040", 6.8, 6.4),
+    "heavy": ("dynamixel2", 10.8, 10.2),
 }
 SERVOS = "servos.joints.left_middle"
 
@@ -77,6 +79,11 @@ def exchanged(data):
     leg["coxa"]["id"], leg["femur"]["id"] = leg["femur"]["id"], leg["coxa"]["id"]
 
 
+def legs_exchanged(data):
+    legs = data["servos"]["joints"]
+    legs["left_front"], legs["right_front"] = legs["right_front"], legs["left_front"]
+
+
 MISTAKES = {  # robot, mistake, beginning and parts of the line
     "units per degree": ("phantomx", every_servo(units_per_rad=3.41), ("wrong", "units_per_rad: is 3.41", "195")),
     "one scale of another servo": (
@@ -116,15 +123,24 @@ MISTAKES = {  # robot, mistake, beginning and parts of the line
     "a pin of the header": ("scratch", put("io.feet.pins.left_front", 31), ("wrong", "pins.left_front: is 31")),
     "milliohms": ("phantomx", put("io.battery", {"chip": "ina219", "shunt": 10}), ("wrong", "battery.shunt: is 10")),
     "12 V for a servo of 6 V": ("scratch", put("leg.servo.voltage", 12.0), ("refused", "voltage")),
-    "a scale of odometry": (
-        "phantomx",
-        put("odometry_scale", {"distance": 0.5, "turn": 1}),
-        ("wrong", "distance: is 0.5"),
-    ),
     "a tilt of one leg": ("phantomx", put("legs.left_front.tilt_deg", [20, 0]), ("wrong", "tilt_deg: is [20, 0]")),
     "a direction": ("freenove", put(f"{SERVOS}.femur.direction", 1), ("note", "left_middle.femur.direction: is 1")),
     "exchanged ids": ("freenove", exchanged, ("note", "left_middle: has ids 20, 19, 21")),
     "an id with a digit more": ("phantomx", put(f"{SERVOS}.coxa.id", 40), ("note", "coxa.id: is 40", "is it 4?")),
+    "the servos of two legs exchanged": (
+        "phantomx",
+        legs_exchanged,
+        ("note", "left_front: has ids 10, 11, 12", "exchanged with right_front?"),
+    ),
+    "the scale of one servo": ("chica", put(f"{SERVOS}.femur.units_per_rad", 430), ("wrong", "units_per_rad: is 430")),
+    "an angle at the center in radians": (
+        "heavy",
+        lambda data: [leg["tibia"].update(q_center_deg=-1.35) for leg in data["servos"]["joints"].values()],
+        ("wrong", "q_center_deg: is -1.35", "looks like radians: -77 deg"),
+    ),
+    "a camera as a port": ("phantomx", put("servos.port", "/dev/video0"), ("wrong", "port: is /dev/video0")),
+    "pulses of a digital servo": ("freenove", put("servos.options.frequency", 330), ("wrong", "MG996R takes 50")),
+    "the address of all boards": ("scratch", put("servos.options.addresses", [0x40, 0x70]), ("wrong", "has 0x70")),
     "reversed boards": ("scratch", put("servos.options.addresses", [0x41, 0x40]), ("note", "reversed")),
 }
 

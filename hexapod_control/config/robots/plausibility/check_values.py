@@ -13,11 +13,13 @@ from hexapod_control.config.robots.foothold_choice import MAX_COXA_RAD
 from hexapod_control.config.robots.plausibility import servo_rules, symmetry_rules
 from hexapod_control.config.robots.plausibility.finding import CheckedRobot, Finding, listed, neutral_coxa
 from hexapod_control.config.robots.robot_keys import MIN_COXA_M
+from hexapod_control.config.robots.servo_table import versions
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Leg, Segment
 
 BODY_DENSITY = (150.0, 2500.0)  # [kg/m3] of the box; robots have 300 to 1200
 SWING_TIME_S = (0.12, 2.0)
+SCALE_OF_ODOMETRY = (0.8, 1.25)
 MIN_LIFT_SHARE = 0.08  # of the walking height
 MAX_PRELOAD = 0.3  # of the lift
 # height of the body over its shorter side
@@ -29,18 +31,25 @@ NARROWEST_HIPS = 0.25
 # width over length, and length over width
 WIDEST_BODY = 2.5
 LONGEST_BODY = 6.0
+SWAPPED_FIT = 0.6  # distance of the hips from the edge of a body with x and y swapped, over that of the body
+ACROSS = -0.1  # cosine of the angle between a leg and the direction from the middle of the body to its hip
 AXES = ("x", "y", "z")
 LINK_DENSITY = (500.0, 9000.0)  # [kg/m3] with the radius in the file; a low one counts only with a low mass
 LIGHT_LINK = 8.0  # a low mass: the heaviest link has this many times more
+HEAVY_LINK = 2.0  # times the mass of a servo, with which a thin link may be as dense as steel
 THICKEST = {"coxa": 1.0, "femur": 0.5, "tibia": 0.35}  # radius over length
 LONGER_FEMUR = 1.05  # times the tibia: in nearly all robots the tibia is longer
 MUCH_LONGER_FEMUR = 3.0  # times the tibia: one of the two lengths is wrong
 LONGER_TIBIA = 5.0  # times the femur
-LONGER_COXA = 1.0  # times femur and tibia together
+LONGER_COXA = 1.25  # times the femur
+MAX_OFFSET = 0.55  # of the femur's axes, over its length
 # radius of the foot over the radius, and over the length, of the tibia
 MIN_FOOT = 0.2
 MAX_FOOT = 0.25
 ROUNDING_RAD = math.radians(2.0)  # of a foothold with four decimals, and of a tilted hip
+# lower end of the femur's range over its upper end
+LOWERED_DEG = 25.0
+LOWERED = 1.2
 MIN_RANGE_RAD = math.radians(30.0)
 
 
@@ -98,7 +107,7 @@ def proportions(case: CheckedRobot) -> Iterator[Finding]:
         coxa = leg.coxa.length
         femur = leg.femur.length
         tibia = leg.tibia.length
-        if coxa > LONGER_COXA * (femur + tibia):
+        if coxa > femur + tibia:
             yield Finding("coxa.length", f"is {coxa:g}", "is longer than femur and tibia", "in metres", leg.name)
         elif femur > MUCH_LONGER_FEMUR * tibia and femur < LONGER_TIBIA * coxa:
             what = f"is much shorter than femur.length, {femur:g} m"
@@ -112,6 +121,18 @@ def proportions(case: CheckedRobot) -> Iterator[Finding]:
         elif tibia > LONGER_TIBIA * femur:
             what = f"is more than {LONGER_TIBIA:g} times longer than femur.length, {femur:g} m"
             yield Finding("tibia.length", f"is {tibia:g}", what, "is it ten times too large?", leg.name)
+        elif coxa > LONGER_COXA * femur:
+            what = f"is longer than femur.length, {femur:g} m"
+            yield Finding("coxa.length", f"is {coxa:g}", what, "are coxa and femur swapped?", leg.name)
+
+
+def offsets(case: CheckedRobot) -> Iterator[Finding]:
+    """Offsets of the femur that are as long as a link."""
+    for leg in case.robot.legs:
+        for key, offset in (("lateral", leg.femur_lateral), ("vertical", leg.femur_vertical)):
+            if abs(offset) > MAX_OFFSET * leg.femur.length:
+                what = f"is {abs(offset) / leg.femur.length:.1f} times femur.length, usual is up to a third"
+                yield Finding(f"femur.{key}_offset", f"is {offset:g}", what, "0 unless the axes do not meet", leg.name)
 
 
 def thickness(case: CheckedRobot) -> Iterator[Finding]:
@@ -135,12 +156,13 @@ def thickness(case: CheckedRobot) -> Iterator[Finding]:
 
 
 def link_masses(case: CheckedRobot) -> Iterator[Finding]:
-    """Links lighter than balsa or denser than steel."""
-    for leg in case.robot.legs:
+    """Links lighter than balsa, or denser than steel and heavier than a servo in them."""
+    for leg, model in zip(case.robot.legs, case.models, strict=True):
         heaviest = max(link.mass for _, link in _links(leg))
+        servo = max((each.mass for each in versions(model)), default=0.0)
         for name, link in _links(leg):
             density = link.mass / (math.pi * link.radius**2 * link.length)
-            if density > LINK_DENSITY[1]:
+            if density > LINK_DENSITY[1] and link.mass > HEAVY_LINK * servo:
                 wrong = "is it ten times too large?"
             elif density < LINK_DENSITY[0] and link.mass * LIGHT_LINK < heaviest:
                 wrong = "is a digit missing?"
@@ -167,14 +189,20 @@ def ranges(case: CheckedRobot) -> Iterator[Finding]:
                 yield Finding(
                     f"joints.{name}.lower_deg", where, what, "is a minus missing, or femur and tibia swapped?", leg.name
                 )
-            elif name == "femur" and -lower > upper + 60.0:
+            elif name == "femur" and -lower > max(upper + LOWERED_DEG, LOWERED * upper):
                 what = "a femur lifts farther than it lowers"
-                yield Finding(f"joints.{name}.lower_deg", where, what, "are femur and tibia swapped?", leg.name)
+                cause = "is a sign wrong, or are femur and tibia swapped?"
+                yield Finding(f"joints.{name}.lower_deg", where, what, cause, leg.name)
 
 
 def directions(case: CheckedRobot) -> Iterator[Finding]:
-    """Leg whose coxa is far from mid-range at its neutral foothold: yaw wrong, or in radians."""
+    """Leg across the body, or with its coxa far from mid-range at its foothold: yaw wrong, or in radians."""
     for leg in case.robot.legs:
+        outward = math.atan2(leg.hip[1] - case.middle[1], leg.hip[0] - case.middle[0])
+        if leg.name in case.chosen and math.cos(leg.hip_yaw - outward) < ACROSS:
+            what = f"the hip is at {math.degrees(outward):.0f} deg seen from the middle of the body"
+            hint = "yaw_deg points away from the body, from x towards y"
+            yield Finding("yaw_deg", f"is {math.degrees(leg.hip_yaw):g}", what, hint, leg.name)
         middle = (leg.coxa_joint.lower + leg.coxa_joint.upper) / 2.0
         angle = neutral_coxa(leg)
         if abs(angle - middle) <= MAX_COXA_RAD + ROUNDING_RAD or leg.name in case.chosen:
@@ -214,6 +242,11 @@ def box(case: CheckedRobot) -> Iterator[Finding]:
             "the order is x, y, z",
         )
         return
+    own, swapped = (_from_edge(case, size) for size in (body.size[:2], body.size[1::-1]))
+    if swapped < SWAPPED_FIT * own and own - swapped > 0.05 * max(body.size):
+        what = "the hips are at the edge of a body with x and y swapped"
+        yield Finding("body.size", f"is {listed(body.size)}", what, "x is forward, y to the left")
+        return
     shorter = min(body.size[:2])
     if not FLATTEST < body.size[2] / shorter < TALLEST:
         yield Finding(
@@ -222,6 +255,13 @@ def box(case: CheckedRobot) -> Iterator[Finding]:
             f"a body is {FLATTEST:g} to {TALLEST:g} times as high as its shorter side",
             "check its z",
         )
+
+
+def _from_edge(case: CheckedRobot, size: Sequence[float]) -> float:
+    """Mean distance [m] of the first and last hips from the edge of a body of this length and width."""
+    hips = [(abs(leg.hip[0] - case.middle[0]), abs(leg.hip[1] - case.middle[1])) for leg in case.robot.legs]
+    ends = [(x - size[0] / 2.0, y - size[1] / 2.0) for x, y in hips if x >= 0.9 * max(hips)[0]]
+    return statistics.mean(abs(math.hypot(max(x, 0.0), max(y, 0.0)) + min(max(x, y), 0.0)) for x, y in ends)
 
 
 def body_mass(case: CheckedRobot) -> Iterator[Finding]:
@@ -317,10 +357,19 @@ def walk(case: CheckedRobot) -> Iterator[Finding]:
         yield Finding("walk.lift_height", f"is {settings.lift_height:g}", usual, "is a digit missing?")
 
 
+def odometry_findings(factors: Sequence[float]) -> Iterator[Finding]:
+    """Factors on distance and turn that no calibration finds."""
+    for key, value in zip(("distance", "turn"), factors, strict=True):
+        if not SCALE_OF_ODOMETRY[0] <= value <= SCALE_OF_ODOMETRY[1]:
+            what = "usual are {:g} to {:g}".format(*SCALE_OF_ODOMETRY)
+            yield Finding(f"odometry_scale.{key}", f"is {value:g}", what, "hexapod odom-calibrate measures it")
+
+
 # Most reliable rules first: positions before angles, sizes before masses.
 RULES = (
     *symmetry_rules.RULES,
     proportions,
+    offsets,
     thickness,
     link_masses,
     ranges,

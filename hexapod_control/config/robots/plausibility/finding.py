@@ -29,6 +29,12 @@ class CheckedRobot:
     models: tuple[str, ...]
     chosen: frozenset[str] = frozenset()  # names of the legs whose foothold is chosen, as the file has none
 
+    @property
+    def middle(self) -> tuple[float, float]:
+        """Middle [m] of the hips, seen from above."""
+        x, y, _ = zip(*(leg.hip for leg in self.robot.legs), strict=True)
+        return (min(x) + max(x)) / 2.0, (min(y) + max(y)) / 2.0
+
 
 def listed(values: Sequence[float]) -> str:
     """Values as a YAML list."""

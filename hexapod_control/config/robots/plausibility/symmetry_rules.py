@@ -20,6 +20,7 @@ OTHER_SIDE = {"left": "right", "right": "left"}
 # share of the robot's size; angle
 SAME_LENGTH = 0.05
 SAME_ANGLE_RAD = math.radians(5.0)
+SAME_LIMIT_RAD = math.radians(10.0)
 MAX_MIRROR_OFFSET = 0.25  # share of the robot's size; of the hip from the mirror image of its counterpart
 CENTERLINE_M = 0.001
 # difference of hips at equal and at different heights
@@ -115,6 +116,12 @@ def _differences(robot: Robot, leg: Leg, counterpart: Leg) -> Iterator[Differenc
             a, b = getattr(own, key), getattr(other, key)
             if abs(a - b) > 0.2 * max(a, b):
                 yield Difference(f"{name}.{key}", f"{a:g}", f"{b:g}")
+    for name, own_joint, other_joint in zip(JOINTS, leg.joints, counterpart.joints, strict=True):
+        limits = (other_joint.lower, other_joint.upper)
+        image_limits = (-limits[1], -limits[0]) if name == JOINTS[0] else limits
+        for key, a, b in zip(("lower", "upper"), (own_joint.lower, own_joint.upper), image_limits, strict=True):
+            if abs(a - b) > SAME_LIMIT_RAD:
+                yield Difference(f"joints.{name}.{key}_deg", f"{math.degrees(a):g}", f"{math.degrees(b):g}")
 
 
 def mirror_images(case: CheckedRobot) -> Iterator[Finding]:
@@ -124,7 +131,10 @@ def mirror_images(case: CheckedRobot) -> Iterator[Finding]:
     pairs = {tuple(sorted((leg.name, other.name))): (leg, other) for leg, other in mirrored if other is not None}
     found = {names: tuple(_differences(robot, *pair)) for names, pair in pairs.items()}
     odd = [names for names, differences in found.items() if differences]
-    if len(odd) > MAX_ODD_PAIRS or len(odd) == len(found):
+    keys = {row.key for differences in found.values() for row in differences}
+    if keys == {"tilt_deg"} and len(odd) == len(found):
+        odd = odd[:1]  # all legs tilted in the same direction
+    elif len(odd) > MAX_ODD_PAIRS or len(odd) == len(found):
         return  # an asymmetric robot
     for names in odd:
         leg, counterpart = _worse_first(robot, *pairs[names])
