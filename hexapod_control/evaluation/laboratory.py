@@ -28,7 +28,7 @@ from hexapod_control.config.document import plain, read
 from hexapod_control.config.errors import DONE, FileError, RobotFileError
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import RobotFile, changed, from_text, known_robots, load
-from hexapod_control.config.robots.robot_keys import COMMON, GAIT, LIFT_OFF
+from hexapod_control.config.robots.robot_keys import COMMON, FOOTHOLD, GAIT, LIFT_OFF, ROBOT
 from hexapod_control.config.schema import NumberRow
 from hexapod_control.config.section_writer import own_copy, own_file, save_section, with_section
 from hexapod_control.core.gait.gait_table import AUTO, unknown_gait
@@ -38,6 +38,7 @@ from hexapod_control.core.names import quoted
 from hexapod_control.core.planner.planner import MAX_TICK_S, Planner
 from hexapod_control.core.planner.tick_plan import TickPlan
 from hexapod_control.core.quantity import Quantity, QuantityError, quantities
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
@@ -49,13 +50,18 @@ LOW_PRIORITY = 10  # added to the niceness of the process for thorough answers
 IDLE_S = 300.0  # without a request, after which the process ends
 FRAMES = 48  # of a cycle, at most
 MAX_POSE_TICKS = 100  # until the body is in its pose
+NO_ROOM = Refusal("no_room", "the feet have no room to step: change the pose, the stance or the lengths")
 OWN = "laboratory"  # name of a gait that is not saved yet
 SPEED = Quantity("", 0.05, 1.0, "share of the top speed", 0.7)
 OUTWARD = Quantity("m", -0.3, 0.3, "footholds away from their hips", 0.0)
 POSE = dict(quantities(PoseStep))
 LENGTHS = tuple(f"leg.{part}.length" for part in ("coxa", "femur", "tibia"))
 MIN_LENGTH_M = 0.001  # of a part of a leg whose length can be changed
-_ROWS = {f"leg.{row.key}" if row in COMMON else row.key: row for row in (*COMMON, *GAIT) if isinstance(row, NumberRow)}
+_ROWS = {
+    f"leg.{row.key}" if row in COMMON else row.key: row
+    for row in (*ROBOT, *COMMON, *GAIT)
+    if isinstance(row, NumberRow)
+}
 
 
 class Control(NamedTuple):
@@ -176,7 +182,7 @@ def planned(walk: Walk, capabilities: Capabilities) -> dict[str, Any]:
     axis = AXES[walk.axis]
     twist = axis.scaled(walk.speed * sum(a * b for a, b in zip(axis, top, strict=True)))
     if twist.is_zero:
-        raise ValueError("the feet have no room to step: change the pose, the stance or the lengths")
+        raise ValueError(NO_ROOM)
     gait = capabilities.gaits[walk.gait]
     tick = max(TICK_S, gait.cycle * robot.walk.swing_time / FRAMES)
     plans = steady_cycle(planner, twist, tick)
@@ -267,17 +273,41 @@ class Laboratory:
         return {"copied" if shipped else "saved": name, "path": str(path), "backup": backup.name}
 
     def answer(self, request: Mapping[str, Any], *, thorough: bool = False) -> dict[str, Any]:
-        """The answer to a request; a refusal has the key of the value, and the reason."""
+        """The answer to a request; a refusal has the key of the value, and the reason as `Statement.as_json`."""
         try:
             if request["act"] == "open":
                 return self.opened()
             return self.save(request) if request["act"] == "save" else self.plan(request, thorough=thorough)
         except FileError as error:
-            return {"key": error.key.removeprefix(f"gaits.{OWN}").removeprefix("."), "refusal": error.text}
+            key = error.key.removeprefix(f"gaits.{OWN}").removeprefix(".")
+            return {"key": key, "refusal": _in_the_file(error, key, request.get("values", {})).as_json()}
         except (ValueError, OSError) as error:
-            return {"key": "", "refusal": str(error)}
+            return {"key": "", "refusal": Refusal.of(error).as_json()}
         except KeyError as error:
-            return {"key": "", "refusal": f"the value {error} is missing"}
+            return {"key": "", "refusal": Refusal.of(f"the value {error} is missing").as_json()}
+
+
+def _in_the_file(error: FileError, key: str, values: Mapping[str, float]) -> Refusal:
+    """What the robot file refuses: a number out of bounds, a foot out of reach, or a gait in which the robot tips."""
+    quantity = _quantity(key)
+    value = values.get(key)
+    if quantity is not None and value is not None and not quantity.lower <= value <= quantity.upper:
+        return Refusal("out_of_bounds", "{text}", text=error.text, bounds=quantity.bounds, value=f"{value:g}")
+    if key.endswith(f".{FOOTHOLD.key}"):
+        return Refusal("foot_out_of_reach", "{text}", text=error.text, leg=key.split(".")[1])
+    if error.key == f"gaits.{OWN}":
+        return Refusal("tips", "{text}", text=error.text)
+    return Refusal.of(error.text)
+
+
+def _quantity(key: str) -> Quantity | None:
+    """The bounds of a control."""
+    part, _, name = key.partition(".")
+    if part == "pose":
+        return POSE[name]
+    if part == LIFT_OFF.key.partition(".")[0]:
+        return LIFT_OFF.quantity
+    return {"speed": SPEED, "outward": OUTWARD}.get(key) or (_ROWS[key].quantity if key in _ROWS else None)
 
 
 class ThoroughAnswer:

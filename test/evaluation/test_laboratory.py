@@ -6,17 +6,21 @@ import os
 import shutil
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import hexapod_control.web
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.evaluation.laboratory import Laboratory, serve
 from hexapod_control.evaluation.robot_check.steady_walk import stand, steady_cycle
 
+STATIC = Path(hexapod_control.web.__file__).parent / "static"
 MAX_CPU_S = 0.3  # of an answer about a gait: five times what it takes
+REFUSED = {key.removeprefix("lab_refused_") for key in json.loads((STATIC / "texts" / "lab_de.json").read_text())}
 MAX_WAIT_S = 120.0  # for a search, which has a low priority
 PAGE, OTHER = 7, 8
 AMBLE = """
@@ -122,7 +126,8 @@ def test_a_bad_value_is_refused_with_its_key_as_in_a_robot_file(student, change,
     refusal = student.asks(own=True, **change)
     assert set(refusal) == {"key", "refusal"}
     assert refusal["key"] == key
-    assert text in refusal["refusal"]
+    assert text in refusal["refusal"]["text"]
+    assert refusal["refusal"]["kind"] in REFUSED  # which the page says in its language
 
 
 def test_a_saved_gait_is_in_the_file_with_its_comments_and_a_backup(own):
@@ -149,7 +154,7 @@ def test_a_saved_gait_is_in_the_file_with_its_comments_and_a_backup(own):
 )
 def test_a_gait_that_the_file_would_refuse_is_not_written(own, name, change, text):
     before = own.laboratory.file.path.read_text()
-    assert text in own.saves(name, **change)["refusal"]
+    assert text in own.saves(name, **change)["refusal"]["text"]
     assert own.laboratory.file.path.read_text() == before
 
 

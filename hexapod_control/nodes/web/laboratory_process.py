@@ -11,11 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import IO, Any
 
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.web.protocol import LaboratoryMessage
 
 PROGRAM = "hexapod_control.evaluation.laboratory"
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # the other cores are for the robot
 LOW_PRIORITY = 10  # niceness of the process beside the control of a real robot
+ENDED = Refusal("ended", "the laboratory has ended: try again")
 MAX_END_S = 1.0  # time limit for the process to end
 
 
@@ -50,8 +52,7 @@ class LaboratoryProcess:
             self._process.stdin.write(line)
         except OSError:  # it is ending, or reads no more
             self._process.kill()
-            refusal = json.dumps({"key": "", "refusal": "the laboratory has ended: try again"})
-            self._send(page, "laboratory", {"answer": refusal})
+            self._send(page, "laboratory", {"answer": json.dumps({"key": "", "refusal": ENDED.as_json()})})
 
     def _started(self) -> subprocess.Popen[bytes]:
         niceness = 0 if self._simulated() else LOW_PRIORITY

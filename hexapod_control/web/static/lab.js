@@ -8,7 +8,7 @@ import { Scene3d } from "./drawing/scene3d.js";
 import { readUrdf } from "./drawing/urdf.js";
 import { short } from "./panels/presentation.js";
 import { GaitDiagram } from "./plots/gait_diagram.js";
-import { load, preferredLanguage, t, useLanguage } from "./texts/texts.js";
+import { load, preferredLanguage, has, t, useLanguage } from "./texts/texts.js";
 
 /**
  * @typedef {{key: string, unit: string, value: number, low: number, high: number, step: number}} Control
@@ -182,7 +182,7 @@ function take(answer) {
   if (answer.controls) return opened(answer);
   if (answer.saved || answer.copied) return saved(answer);
   sentAt = NaN;
-  refuse(answer.refusal ?? "", answer.key ?? "");
+  refuse(answer.refusal ? inWords(answer.refusal) : "", answer.key ?? "");
   if (answer.frames) show(answer);
   if (changed) ask();
 }
@@ -207,6 +207,14 @@ function saved({ saved, copied, path }) {
   $("saved").dataset.tone = "good";
   chosen = saved ?? chosen;
   connection.send("laboratory", { act: "open" });
+}
+
+/**
+ * A refusal in the language of the page; in English if that has no text for its kind.
+ * @param {{kind: string, text: string, values: Record<string, string>}} said
+ */
+function inWords({ kind, text, values }) {
+  return has(`lab_refused_${kind}`) ? t(`lab_refused_${kind}`, { ...values, leg: values.leg?.replaceAll("_", " ") }) : text;
 }
 
 /**
