@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from enum import IntEnum
 from functools import cached_property, partial
@@ -174,6 +174,11 @@ class GuardedNode(ReportingNode):
 
     def publish_final_state(self) -> None:
         """Publishes the last messages of the node; called once, before the process ends."""
+
+    @property
+    def qos_suspects(self) -> Collection[str]:
+        """Topics with a publisher or subscriber of another QoS, as the middleware has reported."""
+        return self._qos.suspects
 
     @property
     def moves(self) -> bool:

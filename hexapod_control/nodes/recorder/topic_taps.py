@@ -47,12 +47,15 @@ class TopicTaps:
         return MappingProxyType(self._channels)
 
     def discover(self) -> None:
-        """Subscribes to new topics, and again to those whose publishers have changed, if their QoS has."""
+        """Subscribes to new topics, and again to those whose publishers have changed, if their QoS has.
+
+        One publisher may replace another: then only the event of the middleware tells of another QoS.
+        """
         for topic, kinds in self._node.get_topic_names_and_types():
             if not self._wanted(topic, kinds):
                 continue
             publishers = self._node.count_publishers(topic)  # in a tenth of the time of their QoS
-            if self._publishers.get(topic) == publishers:
+            if self._publishers.get(topic) == publishers and topic not in self._node.qos_suspects:
                 continue
             self._publishers[topic] = publishers
             reliable, latched = self._offered_qos(topic)

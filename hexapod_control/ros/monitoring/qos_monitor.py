@@ -6,7 +6,7 @@ repeated as long as its cause exists.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
@@ -44,6 +44,11 @@ class QosMonitor:
         self._guard = guard
         self._report = report
         self._suspects: set[str] = set()  # names of topics
+
+    @property
+    def suspects(self) -> Collection[str]:
+        """Topics on which the middleware has found an incompatible pair that the last check has still seen."""
+        return frozenset(self._suspects)
 
     def of_subscription(self, topic: str) -> SubscriptionEventCallbacks:
         """Returns the event callbacks for a subscription."""

@@ -63,7 +63,9 @@ class SensorQuestions:
                 if not number:
                     raise
                 number -= 1
-        io = {"bus": self._context.bus, **self._io} if self._io else {}
+        feet = self._io.get("feet", {}).get("chip", "gpio")
+        on_i2c = "imu" in self._io or "battery" in self._io or SWITCH_CHIPS[feet].address is not None
+        io = {**({"bus": self._context.bus} if on_i2c else {}), **self._io}
         thresholds = {"warn": CELL_WARN_V, "critical": CELL_CRITICAL_V}
         return io, {key: round(self._cells * volts, 2) for key, volts in thresholds.items()} if self._cells else {}
 

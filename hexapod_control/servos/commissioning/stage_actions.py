@@ -276,9 +276,12 @@ class StageActions:
         file = self._load()
         context = self._sensor_context(file)
         section, battery = SensorQuestions(self._dialog, context).ask()
-        if not section and not battery and "io" not in file.document.children:
+        has_section = "io" in file.document.children
+        if not section and not battery and not has_section:
             return Sentence("no_sensors")
-        changes: dict[tuple[str, ...], object] = {("io",): section or {"bus": context.bus}}
+        changes: dict[tuple[str, ...], object] = {}
+        if section or has_section:
+            changes["io",] = section or {"bus": context.bus}
         if battery and file.servos is not None:
             changes["servos", "battery"] = battery
         text = with_values(read_text(file.path, newline=""), changes)

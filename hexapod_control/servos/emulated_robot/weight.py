@@ -136,8 +136,9 @@ class RobotWorld(LagWorld):
         positions: Iterable[float],
         errors: Reality | None = None,
     ) -> None:
-        """The joints are in row order, as the servos, and calibrated as the driver believes; positions are raw.
+"""The joints are in row order, as the servos, and calibrated as the driver believes; positions are raw.
 
+        One of the joints may be replaced later, when its horn is moved.
         Of the errors, those of zeros, latency, play, dead band, torque, stiffness, supply, lengths and hips count.
         """
         super().__init__(scale, len(joints), positions=positions)
@@ -147,7 +148,7 @@ class RobotWorld(LagWorld):
         self.turn = 0.0  # [rad] of the body since the loads before, by its feet on the ground
         self.weighed: Callable[[float], None] = lambda dt: None  # called with new loads, `dt` [s] after those before
         self._ground = RobotOnGround(robot)
-        self._joints = tuple(joints)
+        self._joints = joints
         self._units = np.array([joint.direction * joint.units_per_rad for joint in joints])
         of_servos = [joint for leg in robot.legs for joint in leg.joints]
         self._full = np.array([joint.stall_torque for joint in of_servos]) * errors.stall_torque.ravel()  # [N m]

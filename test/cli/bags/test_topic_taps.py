@@ -98,6 +98,13 @@ def test_a_topic_is_subscribed_to_again_when_its_publishers_offer_something_else
     assert not graph.taps.channels and not graph.node.callbacks
 
 
+def test_a_publisher_that_takes_the_place_of_one_with_another_qos_is_noticed_by_the_event_of_the_middleware(graph):
+    graph.offer("/r/a", offered())
+    graph.node.qos_suspects = {"/r/a"}
+    assert graph.offer("/r/a", offered(reliable=False)) == BagChannel("/r/a", STRING, False, False)
+    assert len(graph.profiles) == 2
+
+
 def test_a_topic_that_cannot_be_recorded_is_named_once_with_the_reason(graph):
     for _ in range(2):
         assert not graph.offer("/r/a", offered(), kinds=(STRING, JOINTS))

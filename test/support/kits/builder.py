@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -16,6 +17,8 @@ import numpy as np
 from support.kits.memory_wire import AT_ONCE, MemoryPort
 from support.kits.operator import Operator, is_about
 
+from hexapod_control.cli.commissioning.first import CommissioningRun
+from hexapod_control.cli.main import parser
 from hexapod_control.config.robots.draft.questions.interview import CONFIRMED, Interview
 from hexapod_control.config.robots.draft.questions.units import AnswerError, DoubtfulAnswerError
 from hexapod_control.config.robots.robot_file import load, resolve
@@ -23,13 +26,16 @@ from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.kinematics.whole_body import standing_joints
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.posture.stand_up import lying_joints
+from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.servos.calibration.calibration_state import REST_POSE
 from hexapod_control.servos.calibration.steps.horn_fit import TOOTH
 from hexapod_control.servos.commissioning.commissioning_progress_file import CommissioningProgressFile
 from hexapod_control.servos.commissioning.commissioning_session import CommissioningSession
 from hexapod_control.servos.commissioning.stage_actions import StageActions
 from hexapod_control.servos.commissioning.stages import StageError, StageMachine
+from hexapod_control.servos.emulated_robot.weight import RobotWorld
 from hexapod_control.servos.emulator.device_registry import emulated_device
+from hexapod_control.servos.emulator.pseudo_terminal import PseudoTerminal
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.i2c.i2c_bus import AdapterPort
 from hexapod_control.servos.line_search import LineFinding
@@ -48,6 +54,7 @@ SERVOS = {  # model and supply [V] by protocol
 LAYOUTS = ("4 rows", "6 rows", "6 circle", "8 rows")
 ADDRESSES = range(0x40, 0x48)
 PACE = 50.0
+MAX_HAND_S = 2.0  # of a hand until the torque is off
 TYPICAL = ("wrong sign", "two joints exchanged", "voltage", "garbage", "back")
 MISTAKES = {
     True: (*TYPICAL, "horn", "channels"),  # with hobby servos
@@ -58,11 +65,12 @@ MISTAKES = {
 class Build:
     """The parts on the table: a robot file of `hexapod new`, and servos that are mounted somehow."""
 
-    def __init__(self, seed, folder, kit=""):
+    def __init__(self, seed, folder, kit="", protocol=""):
         """`kit` is a robot of the package, whose servos are mounted as its file says if it says so."""
         draw = self.draw = random.Random(seed)
         self.path = folder / "mine.yaml"
-        self.protocol = draw.choice(["pca9685"] * 3 + list(SERVOS))
+        drawn = draw.choice(["pca9685"] * 3 + list(SERVOS))
+        self.protocol = protocol or drawn
         if kit:
             self.path.write_text(resolve(kit).read_text())
             file = load(self.path)
@@ -83,15 +91,21 @@ class Build:
             self.addresses = dict(settings.options).get("addresses", ())
         self.ids = settings.ids if known else self._plugs(count, row)
         self.mounted = [self._horn(joint) for joint in (settings.joints if known else self._screwed(row))]
-        self.world = LagWorld(row.scale, count, lag=0.001, speed=60.0)
+        self.world = self._new_world(row.scale)
         for joint in self.mounted:
             self.world.positions[self.index(joint.id)] = joint.raw(0.5 * (joint.lower + joint.upper))
         options = {"addresses": self.addresses} if self.protocol == "pca9685" else {}
         device = emulated_device(self.protocol, self.world, self.ids, tuple(options.items()))
-        self.port = MemoryPort(device, row.baud)
+        self.port = self._connected(device, row.baud)
         self.moves = []  # (index, raw distance) of the goals since the last question
         goal = self.world.goal
         self.world.goal = lambda index, raw, time: (self._moved(index, raw), goal(index, raw, time))
+
+    def _new_world(self, scale):
+        return LagWorld(scale, len(self.mounted), lag=0.001, speed=60.0)
+
+    def _connected(self, device, baud):
+        return MemoryPort(device, baud)
 
     def _answer_new(self):
         lengths = [self.draw.randint(*ends) for ends in ((35, 55), (60, 90), (100, 140))]
@@ -197,6 +211,37 @@ class Build:
         return Sentence.of(f"{motion} done")
 
 
+class WiredBuild(Build):
+    """A build behind a pseudo terminal, whose robot bears its weight; a context manager."""
+
+    def _new_world(self, scale):
+        self.stepped = set()  # rows of the legs that were in the air while the others bore the weight
+        world = RobotWorld(self.robot, self.mounted, scale, [float(scale.center)] * len(self.mounted))
+        world.weighed = self._watch
+        return world
+
+    def _watch(self, dt):
+        forces = self.world.support.forces
+        if forces.sum() > 0.99 * self.robot.mass * GRAVITY:
+            self.stepped |= {int(row) for row in np.flatnonzero(forces == 0.0)}
+
+    def _connected(self, device, baud):
+        return PseudoTerminal(device, baud, link=self.path.with_name("bus"))
+
+    def turn_to(self, row, angle):
+        """Turns a joint by hand; the last bytes to the servos may still be on the line."""
+        deadline = time.monotonic() + MAX_HAND_S
+        while self.world.torques[self.index(self.mounted[row].id)] and time.monotonic() < deadline:
+            time.sleep(0.001)
+        super().turn_to(row, angle)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.port.close()
+
+
 class Builder(Operator):
     """Does what is asked with the parts of a build, and makes its mistakes."""
 
@@ -291,7 +336,11 @@ class Builder(Operator):
         size = PROTOCOLS[self.build.protocol].board_size
         return ",".join(str(servo % size) for servo in sorted(self.build.ids) if servo // size == number)
 
+    def on_feet_free(self, prompt, meanwhile):
+        self.build.world.is_held = True
+
     def on_on_its_belly(self, prompt, meanwhile):
+        self.build.world.is_held = False
         for row, angle in enumerate(np.ravel(lying_joints(self.build.robot)).tolist()):
             self.build.turn_to(row, angle)
 
@@ -363,6 +412,15 @@ def evening(build):
     acts = StageActions(lambda: load(build.path), ("", "", 0), progress, build, builder, PACE, lambda seconds: None)
     CommissioningSession(machine, acts.by_key, acts.relax, builder, file).run()
     return builder, machine
+
+
+def wired_evening(build):
+    """The same with `hexapod first` over the build's pseudo terminal, and the nodes of the robot in processes."""
+    builder = Builder(build)
+    words = ["first", str(build.path), "--port", build.port.path, "--pace", str(PACE)]
+    run = CommissioningRun(parser("first").parse_args(words))
+    assert run.run(builder) == 0, builder.told()
+    return builder, run.machine
 
 
 def worst_error(build):

@@ -91,7 +91,7 @@ class PlainNode:
         self.topics, self.callbacks, self.options, self.services = {}, {}, {}, {}
         self.service_clients, self.plain_timers, self.reports, self.publishers_of = {}, [], {}, {}
         self.clock_monitor = SimpleNamespace(cause=lambda question, now: question)
-        self.duties, self.all_subscriptions, self.namespace = [], [], ""
+        self.duties, self.all_subscriptions, self.namespace, self.qos_suspects = [], [], "", set()
         self.phase, self.moves, self.reasons = Phase.DRIVING, False, []
         self.closing, self.subscribers_of = ExitStack(), {}
         self.threads = self  # work of other threads is done at once
