@@ -72,7 +72,7 @@ def test_without_sensors_only_the_cells_of_a_battery_that_the_servos_report_are_
     made = evening(path, [])
     assert str(made.machine.progress.done["sensors"]) == f"sensors saved into {path.name}"
     assert servo_settings(load(path)).battery.warn == pytest.approx(10.5)  # three cells, by the supply of 11.1 V
-    assert io_settings(load(path)).imu is None and not unused_settings(load(path))
+    assert io_settings(load(path)).imu is None and not [*unused_settings(load(path))]
 
 
 def test_an_answer_that_does_not_fit_is_named_and_asked_again(path):
@@ -92,7 +92,7 @@ def test_an_answer_that_does_not_fit_is_named_and_asked_again(path):
     assert all(made.user.shown(kind) for kind in ("no_chip", "no_numbers", "cells_do_not_fit", "no_cells"))
     io = io_settings(load(path))
     assert io.imu is None and io.feet.chip == "gpio" and len(set(io.feet.pins)) == len(LEGS)
-    assert not unused_settings(load(path))
+    assert not [*unused_settings(load(path))]
 
 
 def test_pins_that_the_file_refuses_are_named_and_the_stage_is_offered_again(path):
