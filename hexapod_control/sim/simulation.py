@@ -147,9 +147,9 @@ class Simulation:
         self._damping = self.model.dof_damping[joints].reshape(*joints.shape, -1)[..., 0].copy()
         self.unspent = 0.0  # [s] remainder of the last `step`, shorter than a time step of the physics
         # of the last reading of the IMU
-        self._read_at = 0.0
-        self._read_orientation = self._orientation.copy()
-        self._push_until = 0.0
+        self.read_at = 0.0  # [s]
+        self.read_orientation = self._orientation.copy()
+        self.push_until = 0.0  # [s] end of the push; 0 without one
         self.response = None if self.reality.is_ideal else ServoResponse(self.reality, self.world, self.data)
         self._noise = np.random.default_rng(self.reality.seed)
         self.reset(standing_pose(robot))
@@ -177,7 +177,7 @@ class Simulation:
         if height is None:
             mujoco.mj_kinematics(self.model, data)
             data.qpos[2] = -lowest_point(self.model, data)
-        self.unspent = self._push_until = 0.0
+        self.unspent = self.push_until = 0.0
         if self.response is not None:
             self.response.restart(joints)
             self.power = ServoPower(self.reality)  # cold
@@ -200,7 +200,7 @@ class Simulation:
         start = data.ctrl[ctrl].copy()
         linear = self.world.settings.between_targets == "linear"
         data.ctrl[ctrl] = targets
-        if observe is None and not linear and not self._push_until:
+        if observe is None and not linear and not self.push_until:
             mujoco.mj_step(self.model, data, nstep=steps)
             return
         for index in range(1, steps + 1):
@@ -249,14 +249,14 @@ class Simulation:
         self._apply_gain(left)
 
     def _end_push(self) -> None:
-        if self._push_until and self.data.time >= self._push_until:
+        if self.push_until and self.data.time >= self.push_until:
             self.data.xfrc_applied[self.world.base] = 0.0
-            self._push_until = 0.0
+            self.push_until = 0.0
 
     def push(self, force: Array, duration: float) -> None:
         """Pushes the body at its center of mass with a force (3,) [N] in the world frame, for `duration` [s]."""
         self.data.xfrc_applied[self.world.base, :3] = force
-        self._push_until = self.data.time + duration
+        self.push_until = self.data.time + duration
 
     def changed(self, urdf: str, settings: WorldSettings) -> Simulation:
         """Returns a simulation of the same robot in another world, standing at the origin."""
@@ -276,6 +276,10 @@ class Simulation:
             getattr(self.data, name)[:] = getattr(other.data, name)
         self.data.time = other.data.time
         self.unspent = other.unspent
+        self.read_at = other.read_at
+        self.read_orientation[:] = other.read_orientation
+        self.push_until = other.push_until
+        self.data.xfrc_applied[self.world.base] = other.data.xfrc_applied[other.world.base]
         if self.response is not None and other.response is not None:
             self.response.take_over(other.response)
             self.power = other.power
@@ -347,13 +351,13 @@ class Simulation:
         The rate is the mean since the last call: a chip filters it, too. Samples of the instant, at a multiple of the
         control period, would all catch the same moment of a swing, and their sum would drift away from the heading.
         """
-        elapsed = self.time - self._read_at
+        elapsed = self.time - self.read_at
         rate = self._gyro.copy()
         if elapsed > 0.0:  # otherwise the world was reset
-            mujoco.mju_subQuat(rate, self._orientation, self._read_orientation)
+            mujoco.mju_subQuat(rate, self._orientation, self.read_orientation)
             rate /= elapsed
-        self._read_at = self.time
-        self._read_orientation = self._orientation.copy()
+        self.read_at = self.time
+        self.read_orientation = self._orientation.copy()
         errors = self.reality
         noise = self._noise.standard_normal((2, 3))
         rate += errors.gyro_bias + errors.gyro_noise * noise[0]

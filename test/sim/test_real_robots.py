@@ -176,3 +176,18 @@ def test_a_change_of_the_world_keeps_the_robot_with_what_is_on_its_way_to_the_se
     for simulation in (steady, changed):
         simulation.step(STANDING + 0.02, 0.06)
     assert changed.data.qpos == pytest.approx(steady.data.qpos, abs=1e-4)
+
+
+def test_a_change_of_the_world_during_a_push_ends_neither_the_push_nor_the_mean_rate_of_the_imu():
+    steady, changed = (Simulation(ROBOT, TEXT, WorldSettings()) for _ in range(2))
+    for simulation in (steady, changed):
+        simulation.step(STANDING, 0.1)
+        simulation.inertial()
+        simulation.push(np.array((0.0, 8.0, 0.0)), 0.2)
+        simulation.step(STANDING, 0.05)
+    before, changed = changed, changed.changed(TEXT, WorldSettings(payload=1e-6))
+    changed.take_over(before)
+    assert changed.inertial().angular_velocity == pytest.approx(steady.inertial().angular_velocity, abs=0.003)
+    for simulation in (steady, changed):
+        simulation.step(STANDING, 0.3)
+    assert changed.data.qpos == pytest.approx(steady.data.qpos, abs=1e-4)

@@ -136,7 +136,7 @@ class RobotWorld(LagWorld):
         positions: Iterable[float],
         errors: Reality | None = None,
     ) -> None:
-"""The joints are in row order, as the servos, and calibrated as the driver believes; positions are raw.
+        """The joints are in row order, as the servos, and calibrated as the driver believes; positions are raw.
 
         One of the joints may be replaced later, when its horn is moved.
         Of the errors, those of zeros, latency, play, dead band, torque, stiffness, supply, lengths and hips count.
