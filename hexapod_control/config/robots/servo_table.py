@@ -127,7 +127,7 @@ def servo_table() -> tuple[CatalogServo, ...]:
     text = share("config", "servos.yaml").read_text(encoding="utf-8")
     # The parser of libyaml gives no line numbers, but takes a fraction of the time, at the start of every node.
     table: Mapping[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    return tuple(CatalogServo.of(row, table["classes"]) for row in table["servos"])
+    return tuple(CatalogServo.of(row, table["classes"]) for row in table["models"])
 
 
 def versions(model: str) -> tuple[CatalogServo, ...]:

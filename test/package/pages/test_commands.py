@@ -28,9 +28,10 @@ NOT_CHECKED = {  # beginnings of commands
     "rosdep update": "a program of ROS, without a name of this package",
     "source install/setup.bash": "a file that colcon makes",
     "ros2 security": "SROS2, which ROS's wheels do not contain",
-    "export ZENOH_CONFIG_OVERRIDE": "a variable of rmw_zenoh, which ROS's wheels do not contain",
     "ros2 launch": "a launch file of another package",
     "ros2 run": "a program of another package",
+    "python3 -m venv": "a folder of the reader",
+    "source ~/hexapod_venv": "a folder of the reader",
     "mkdir": "a folder of the reader",
     "cd": "a folder of the reader",
 }

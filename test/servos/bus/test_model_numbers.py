@@ -94,7 +94,7 @@ def test_every_model_is_accepted_by_the_protocol_that_its_row_names_and_by_the_s
 
 
 def test_the_servo_table_names_a_protocol_only_for_models_without_a_number():
-    rows = yaml.safe_load(share("config", "servos.yaml").read_text())
+    rows = yaml.safe_load(share("config", "servos.yaml").read_text())["models"]
     assert [row["model"] for row in rows if ("protocol" in row) == bool(controlling_protocol(row["model"]))] == []
     for row in (row for row in rows if "protocol" in row):
         protocol = row["protocol"]
