@@ -216,7 +216,7 @@ CHECKS: dict[str, Callable[[list[str]], None]] = {  # by regular expressions, th
     "docker build ": find_image,
     "python ": find_module,
     "cp ": find_source,
-    "pip install |pre-commit install": find_requirements,
+    "pip install (?!~)|pre-commit install": find_requirements,
     "rosdep install ": find_keys,
     "colcon build": find_package,
     "(sudo systemctl|journalctl) ": find_unit,

@@ -32,6 +32,7 @@ NOT_CHECKED = {  # beginnings of commands
     "ros2 run": "a program of another package",
     "python3 -m venv": "a folder of the reader",
     "source ~/hexapod_venv": "a folder of the reader",
+    "pip install ~": "the checkout of the reader",
     "mkdir": "a folder of the reader",
     "cd": "a folder of the reader",
 }
@@ -130,7 +131,7 @@ def options_of(*words: str) -> set[str]:
 def test_at_least_nine_of_ten_commands_are_checked_and_the_others_have_a_reason():
     found = [words for page in PAGES for words in commands(page)]
     others = [" ".join(words) for words in found if check_of(words) is None]
-    reasons = {line: [start for start in NOT_CHECKED if re.match(rf"{re.escape(start)}\b", line)] for line in others}
+    reasons = {line: [start for start in NOT_CHECKED if re.match(rf"{re.escape(start)}", line)] for line in others}
     assert [line for line, starts in reasons.items() if not starts] == []
     assert sorted(NOT_CHECKED.keys() - {start for starts in reasons.values() for start in starts}) == []
     assert 1.0 - len(others) / len(found) >= MIN_SHARE, f"of {len(found)} commands are not checked: {others}"
