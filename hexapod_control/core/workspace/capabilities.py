@@ -127,18 +127,18 @@ class Capabilities:
 
     def _by_speed(self) -> tuple[Gait, ...]:
         """The gaits for AUTO, slowest first: those with a greater margin in full strides than all faster ones."""
-        stance = self.neutral_stance
-        center = neutral_center(self.robot)
-        shares = self.envelope.stride_shares
-        margins = {
-            name: stride_margin((gait,), stance, center, shares.get(name, 1.0)) for name, gait in self.gaits.items()
-        }
+        margins = {name: self.margin(name) for name in self.gaits}
         speeds = {name: self.fastest(FORWARD, [name]).vx for name in self.gaits}
         names: list[str] = []  # fastest first
         for name in sorted(self.gaits, key=lambda gait: (round(speeds[gait], 6), margins[gait]), reverse=True):
             if not names or margins[name] > margins[names[-1]] + MIN_GAIN_M:
                 names.append(name)
         return tuple(self.gaits[name] for name in reversed(names))
+
+    def margin(self, gait: str) -> float:
+        """The static margin [m] of a gait in its longest strides, at the nominal height."""
+        share = self.envelope.stride_shares.get(gait, 1.0)
+        return stride_margin((self.gaits[gait],), self.neutral_stance, neutral_center(self.robot), share)
 
     def fastest(self, direction: Twist, gaits: Iterable[str]) -> Twist:
         """The highest speed in the direction of a twist that all these gaits allow, at the nominal height."""

@@ -39,7 +39,9 @@ LINK_POINTS = 25  # on a link, for its distance from the body
 CONTINUOUS_SHARES = (0.2, 1.0 / 3.0)  # of the stall torque: lowest and highest continuous torque of servos
 FULL_SHARE = 0.9  # of the stall torque: above it there is no reserve
 SMALL_MARGIN_M = 0.010
-MIN_GAIN = 1.1  # factor on the speed from which other footholds are suggested
+MIN_GAIN = 1.1  # factor on the speed from which other footholds or another gait are suggested
+EQUAL_MARGIN_M = 1e-4  # difference up to which gaits count as equally stable
+SPEED_UNITS = {"forward": "m/s forwards", "left": "m/s sideways", "turn": "rad/s turning"}
 # A motor with resistive losses only draws stall torque times no-load speed at stall. Makers state
 # stall currents of 1.2 to 2.3 times that: AX-12A 1.9, MG996R 1.9, STS3215 2.3, XM430-W350 1.4, MX-64 1.2.
 STALL_POWER_FACTOR = 2.0  # power at stall over stall torque times no-load speed
@@ -240,6 +242,22 @@ def speeds(subject: Subject) -> Iterator[Remark]:
         yield Remark(Seriousness.PROBLEM if stuck else Seriousness.FIGURE, "speed", text, change, figures)
 
 
+def gait_choice(subject: Subject) -> Iterator[Remark]:
+    """A gait that is faster than walk.gait, and as stable in its longest strides."""
+    capabilities = subject.capabilities
+    selection = capabilities.selection()
+    own_margin = capabilities.margin(selection.fastest.name)
+    others = [name for name in capabilities.gaits if capabilities.margin(name) >= own_margin - EQUAL_MARGIN_M]
+    for axis, unit in SPEED_UNITS.items():
+        own = max(subject.top_speed(gait.name, axis) for gait in selection.gaits)
+        best = max(others, key=lambda name: subject.top_speed(name, axis))
+        if (speed := subject.top_speed(best, axis)) > MIN_GAIN * own:
+            text = f"{selection.name} reaches {own:.3f} {unit}, {best} {speed:.3f} {unit} with the same static margin"
+            figures = {"gait": selection.name, "faster": best, "axis": axis, "own": own, "speed": speed}
+            yield Remark(Seriousness.NOTE, "gait", text, f"walk.gait {best}", figures)
+            return
+
+
 def _limit(subject: Subject, gait: str, forward: float) -> str:
     """Text: what limits the forward speed, stance regions or the speed of a joint in the swing."""
     capabilities = subject.capabilities
@@ -342,6 +360,7 @@ CHECKS: Mapping[str, Callable[[Subject], Iterator[Remark]]] = {
     "body": body,
     "standing": standing,
     "speed": speeds,
+    "gait": gait_choice,
     "walking": walking,
     "sagging": sagging,
     "swaying": swaying,

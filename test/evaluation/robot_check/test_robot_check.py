@@ -23,6 +23,7 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.statics.leg_compliance import foot_jacobian
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass, static_margin
+from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.evaluation.lockstep import Lockstep
 from hexapod_control.evaluation.robot_check import checks
 from hexapod_control.evaluation.robot_check.checks import CHECKS, IDLE_W, SAG_SHARE, power, remarks, servo_power, wire
@@ -234,6 +235,18 @@ def test_the_walk_of_a_robot_that_chooses_its_gait_by_speed_is_in_the_fastest(wi
     speeds = {gait: wide.top_speed(gait, "forward") for gait in wide.capabilities.gaits}
     assert wide.walk.gait == max(speeds, key=lambda gait: speeds[gait]) == "tripod"
     assert wide.walk.twist == AXES["forward"].scaled(WALK_SPEED_SHARE * speeds["tripod"])
+
+
+def test_a_gait_that_is_slower_than_an_equally_stable_one_is_noted_with_both_speeds(wide: Subject) -> None:
+    assert not list(CHECKS["gait"](wide))  # chosen by speed
+    robot = replace(wide.robot, walk=replace(wide.robot.walk, gait="tetrapod"))
+    slow = replace(wide, file=replace(wide.file, robot=robot))
+    (remark,) = CHECKS["gait"](slow)
+    capabilities = Capabilities.of(robot)
+    assert capabilities.margin("tripod") == pytest.approx(capabilities.margin("tetrapod"), abs=1e-4)
+    ahead = [capabilities.fastest(AXES["forward"], [gait]).vx for gait in ("tetrapod", "tripod")]
+    assert (remark.figures["own"], remark.figures["speed"]) == pytest.approx(ahead)
+    assert remark.seriousness is Seriousness.NOTE and remark.change == "walk.gait tripod"
 
 
 def test_the_joint_that_limits_the_speed_is_found_in_the_leg_with_the_slow_servos(wide: Subject) -> None:
