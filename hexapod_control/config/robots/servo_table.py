@@ -18,7 +18,6 @@ from hexapod_control.core.robot import ServoTraits
 
 RPM = math.tau / 60.0  # [rad/s] of 1 rpm
 KG_CM = 0.0980665  # [N m] of 1 kgf cm
-ANALOG_HZ = 50.0  # pulses of an analog hobby servo
 NEAREST_NAMES = 3  # suggested for an unknown model
 HEAT_CAPACITY = 500.0  # [J/(kg K)] of a servo: steel, copper, plastics
 REFERENCE_MASS_KG = 0.055
@@ -48,7 +47,6 @@ class CatalogServo:
     backlash: float | None  # [deg], None if the maker does not state it
     full_torque_error: float  # [deg] position error at which the torque is the stall torque
     kind: Mapping[str, Any]  # what data sheets do not state: the values of its class, or identified ones
-    pulse_rate: float  # [Hz] that a hobby servo takes at most
     source: str
     verified: bool  # checked against the source
 
@@ -68,7 +66,6 @@ class CatalogServo:
             backlash=mechanics.get("backlash_deg"),
             full_torque_error=row["full_torque_error_deg"],
             kind={**kinds[row["class"]], **row.get("identified", {})},
-            pulse_rate=row.get("pulse_rate", ANALOG_HZ),
             source=row["source"],
             verified=row.get("verified", True),
         )
@@ -89,6 +86,11 @@ class CatalogServo:
         high = above[0]
         share = (voltage - low.voltage) / (high.voltage - low.voltage)
         return ServoFigures(*(a + share * (b - a) for a, b in zip(low, high, strict=True)))
+
+    @property
+    def pulse_rate(self) -> float:
+        """Highest rate of pulses [Hz] that a hobby servo takes."""
+        return float(self.kind.get("pulse_rate", math.inf))
 
     def stiffness(self, voltage: float) -> float:
         """Torque per position error [N m/rad] at a supply [V]."""
