@@ -1,7 +1,8 @@
 """A builder with a box of parts: answers `hexapod new` and `hexapod first` for a build that nobody has seen before.
 
 A build is drawn from a seed: legs, sizes, servos, their ids or the boards and channels they are plugged into, how every
-servo and its horn are mounted, and three mistakes that the builder makes. The builder knows no calibration: he sees
+servo and its horn are mounted, three slips in the questions, and three mistakes that the builder makes later. The
+builder knows no calibration: he sees
 how joints move and where they point, types what he sees, and turns and plugs with his hands.
 """
 
@@ -62,6 +63,21 @@ MISTAKES = {
 }
 
 
+SLIPS = {  # in `hexapod new`: question, and what is typed there before the right answer
+    "typing error": ("lengths", "5o 7o l20"),
+    "number missing": ("body", "240 120"),
+    "centimetres": ("body", "24 12 5"),
+    "metres": ("lengths", "0.05 0.07 0.12"),
+    "kilograms": ("masses", "2 0.2"),
+    "impossible size": ("lengths", "50 70 4"),
+    "impossible height": ("height", "900"),
+    "limits swapped": ("limits", "75 -75 130 -100 10 -165"),
+    "no such servo": ("servo", "MG99"),
+    "supply of the battery": ("voltage", "24"),
+    "wrong answer, then back": ("lengths", ""),
+}
+
+
 class Build:
     """The parts on the table: a robot file of `hexapod new`, and servos that are mounted somehow."""
 
@@ -78,8 +94,9 @@ class Build:
             settings = servo_settings(file, self.protocol, "/dev/hexapod")
         self.model, self.volts = SERVOS[self.protocol]
         self.layout = draw.choice(LAYOUTS)
+        self.noticed = {}  # what was said to slips in `hexapod new`
         if not kit:
-            self._answer_new()
+            self._answer_new(random.Random(f"slips {seed}").sample(list(SLIPS), 3))
         self.robot = load(self.path).robot
         row = PROTOCOLS[self.protocol]
         self.hobby = bool(row.board_size)
@@ -107,20 +124,36 @@ class Build:
     def _connected(self, device, baud):
         return MemoryPort(device, baud)
 
-    def _answer_new(self):
+    def _answer_new(self, slips):
+        """Answers `hexapod new` with slips, which are noticed at once or taken back."""
         lengths = [self.draw.randint(*ends) for ends in ((35, 55), (60, 90), (100, 140))]
         wanted = {"legs": self.layout, "servo": self.model, "voltage": f"{self.volts:g}"}
         wanted["lengths"] = " ".join(map(str, lengths))
         interview = Interview("mine", {})
         while interview.question is not None:
-            answer = wanted.get(interview.question.key, "")
+            key = interview.question.key
+            for slip in [each for each in slips if SLIPS[each][0] == key]:
+                self._slip(interview, slip)
+            answer = wanted.get(key, "")
             try:
                 interview.answer(answer)
             except DoubtfulAnswerError:
                 interview.answer((answer or interview.default()) + CONFIRMED)
             except AnswerError:
                 interview.answer("")
+        assert interview.answers["lengths"] == wanted["lengths"]
         self.path.write_text(interview.text())
+
+    def _slip(self, interview, slip):
+        key, typed = SLIPS[slip]
+        try:
+            interview.answer(typed)
+        except AnswerError as error:
+            self.noticed[slip] = str(error)
+        else:
+            assert slip == "wrong answer, then back", f"{slip} is not noticed"
+            interview.back()
+        assert interview.question.key == key
 
     def _plugs(self, count, row):
         """Ids of the servos in a random order of joints."""

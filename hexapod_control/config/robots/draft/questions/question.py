@@ -54,7 +54,7 @@ class Question:
 
     def concerns(self, finding: Finding) -> bool:
         """Whether an implausible value is one of this answer."""
-        return finding.key in self.findings and (not self.legs or finding.leg in self.legs)
+        return finding.key in self.findings and (not self.legs or finding.leg in ("", *self.legs))
 
     @property
     def label(self) -> Sentence:

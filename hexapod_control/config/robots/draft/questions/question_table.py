@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.draft.questions import usual_values as usual
@@ -28,7 +29,7 @@ from hexapod_control.config.robots.draft.questions.units import (
     Dimension,
     Part,
 )
-from hexapod_control.config.robots.servo_table import permitted, servo_table, version_for
+from hexapod_control.config.robots.servo_table import permitted, servo_table, version_for, versions
 from hexapod_control.config.schema import NumberRow
 from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.names import JOINTS
@@ -40,8 +41,11 @@ _ROWS = {
 }
 
 
-def _part(name: str, dimension: Dimension, key: str) -> Part:
-    return Part(name, dimension, _ROWS[key])
+def _part(name: str, dimension: Dimension, key: str, least: float = -math.inf) -> Part:
+    """A number of the robot file; one below `least`, in the unit of the file, is refused."""
+    row = _ROWS[key]
+    quantity = row.quantity
+    return Part(name, dimension, replace(row, quantity=replace(quantity, lower=max(least, quantity.lower))))
 
 
 def _supply(answered: Answers) -> None:
@@ -54,6 +58,9 @@ def _supply(answered: Answers) -> None:
 def _weights(answered: Answers) -> None:
     whole, leg = answered.numbers["masses"]
     count = layout(answered).legs
+    rows = versions(answered.words["servo"])
+    if rows and leg < rows[0].mass:
+        raise AnswerError(Sentence("leg_without_servos", leg=1000.0 * leg, servo=1000.0 * rows[0].mass))
     if whole - count * leg < _ROWS["body.mass"].quantity.lower:
         raise AnswerError(Sentence("legs_heavier", whole=1000.0 * whole, count=count, leg=1000.0 * leg))
 
@@ -65,6 +72,7 @@ def _ranges(answered: Answers) -> None:
             raise AnswerError(Sentence("limits_swapped", joint=Sentence(joint), lower=lower, upper=upper))
 
 
+SMALLEST_BODY_M = {"length": 0.03, "width": 0.03, "height": 0.003}  # smaller ones are centimetres
 LEGS = Question(
     "legs",
     Sentence("ask_legs"),
@@ -77,7 +85,7 @@ BODY = Question(
     Sentence("ask_body"),
     "body",
     lambda answered: usual.body(layout(answered)),
-    tuple(_part(name, LENGTH, "body.size") for name in ("length", "width", "height")),
+    tuple(_part(name, LENGTH, "body.size", least) for name, least in SMALLEST_BODY_M.items()),
     findings=("body.size",),
 )
 HIP_PARTS = (_part("forward", LENGTH, "hip"), _part("left", LENGTH, "hip"), _part("direction", ANGLE, "yaw_deg"))
@@ -230,6 +238,6 @@ def _hip(chosen: Layout, side: str, place: str) -> Question:
         "hips",
         lambda answered: usual.hip(chosen, side, place, answered, HIP_PARTS),
         HIP_PARTS,
-        findings=("hip", "yaw_deg"),
+        findings=("hip", "yaw_deg", "body.size"),
         legs=names,
     )

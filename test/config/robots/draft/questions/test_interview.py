@@ -7,7 +7,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from support.robots.robot_answers import answers_of
-from support.suite.soak import some
+from support.robots.sensible_answers import answered, sensible_answers
+from support.suite.soak import SOAK, some
 
 from hexapod_control.cli.robot_files.new_page import question_view, typed_view
 from hexapod_control.config.robots.draft.questions.answers_file import read_answers, write_answers
@@ -166,6 +167,10 @@ def test_a_servo_that_no_table_lists_is_described_by_speed_and_torque(tmp_path):
         ("limits", "-75 75 100 130 -165 10", ["limits", "sign"]),
         ("masses", "2 kg 1 kg", ["is 2000 g", "6 legs of 1000 g"]),
         ("masses", "80 kg 175", ["body.mass", "too heavy"]),
+        ("masses", "1394 17.5", ["one leg: is 17.5 g", "one servo of 54.6 g"]),
+        ("body", "24 12 5", ["length: must be in [30, 2000] mm, is 24, write the unit"]),
+        ("hip left_front", "12 6 45", ["body.size", "span 0.024 m"]),
+        ("hip left_front", "1200 600 45", ["body.size", "span 2.4 m"]),
         ("height", "20", ["is 20 mm", "best is 118 mm"]),
     ],
 )
@@ -317,3 +322,15 @@ def test_a_value_that_was_kept_against_a_warning_is_confirmed_in_the_robot_file_
     file = written(interview_with(answers), tmp_path / "robot.yaml")
     assert key in file.confirmed and reason in file.confirmed[key]
     assert not implausible(file)
+
+
+@pytest.mark.parametrize("seed", some(range(200), 3, 5, 7))
+def test_a_robot_of_sensible_answers_is_not_refused_and_the_check_finds_nothing_wrong(seed, tmp_path):
+    interview, refused = answered(sensible_answers(seed))
+    file = written(interview, tmp_path / "robot.yaml")
+    assert not refused and not implausible(file)
+    if not SOAK:
+        return
+    subject = Subject(file, 0.0)
+    found = [remark for check in QUICK_CHECKS for remark in CHECKS[check](subject)]
+    assert max(remark.seriousness for remark in found) < Seriousness.PROBLEM, [*map(str, found)]
