@@ -24,7 +24,7 @@ def test_a_builder_with_three_mistakes_gets_from_the_box_to_the_first_steps(seed
     assert not builder.shown("correct_file")
 
 
-@pytest.mark.parametrize("kit", some(["freenove", "big_hex"], "freenove"))
+@pytest.mark.parametrize("kit", some(["freenove", "big_hex", "chica"], "freenove"))
 def test_a_kit_whose_file_is_in_the_package_is_calibrated_from_the_values_in_it(kit, tmp_path):
     build = Build(3, tmp_path, kit)
     builder, machine = evening(build)

@@ -15,7 +15,7 @@ from hexapod_control.servos.calibration.steps.rest_pose import horns_off
 from hexapod_control.servos.protocol_registry import scale
 from hexapod_control.servos.settings.servo_section import servo_settings
 
-KITS = {"freenove": "pca9685", "big_hex": "lx16a"}
+KITS = {"freenove": "pca9685", "big_hex": "lx16a", "chica": "pca9685"}
 
 
 def kit_settings(name):
