@@ -31,26 +31,28 @@ class ProgressFile:
         self.path = robot_file.with_name(robot_file.name + SUFFIX)
         self._settings = settings
         self._limits = [[joint.joint, joint.lower, joint.upper] for joint in settings.joints]  # [rad] of the robot file
-        self._ids = set(settings.ids)
+        self._ids = sorted(settings.ids)
 
     def write(self, progress: CalibrationProgress) -> None:
         """Replaces the file."""
-        document = {"protocol": self._settings.protocol, "limits": self._limits, **dataclasses.asdict(progress)}
+        known = {"protocol": self._settings.protocol, "limits": self._limits, "ids": self._ids}
+        document = {**known, **dataclasses.asdict(progress)}
         with contextlib.suppress(OSError):
             replace_file(self.path, json.dumps(document, indent=1))
 
     def read(self) -> CalibrationProgress | None:
-        """The progress, None if there is none for this protocol and these joints."""
+        """The progress, None if there is none for this protocol, these joints and these servos."""
         try:
             document = json.loads(self.path.read_text())
-            if (document.pop("protocol"), document.pop("limits")) != (self._settings.protocol, self._limits):
+            known = [document.pop(key) for key in ("protocol", "limits", "ids")]
+            if known != [self._settings.protocol, self._limits, self._ids]:
                 return None
             joints = tuple(JointCalibration(**row) for row in document.pop("joints"))
             progress = CalibrationProgress(tuple(document["steps"]), document["step"], int(document["done"]), joints)
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None
         same = [joint.joint for joint in joints] == [name for name, _, _ in self._limits]
-        return progress if same and {joint.id for joint in joints} <= self._ids else None
+        return progress if same else None
 
     def delete(self) -> None:
         """Deletes the file, if there is one."""
