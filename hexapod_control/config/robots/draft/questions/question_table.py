@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.draft.questions import usual_values as usual
@@ -39,13 +38,17 @@ _ROWS = {
     for row in (*robot_keys.ROBOT, *robot_keys.COMMON, *robot_keys.PLACE, robot_keys.SERVO_VOLTAGE)
     if isinstance(row, NumberRow)
 }
+SMALLEST_BODY_M = 0.03  # shorter side: smaller ones are centimetres
 
 
-def _part(name: str, dimension: Dimension, key: str, least: float = -math.inf) -> Part:
-    """A number of the robot file; one below `least`, in the unit of the file, is refused."""
-    row = _ROWS[key]
-    quantity = row.quantity
-    return Part(name, dimension, replace(row, quantity=replace(quantity, lower=max(least, quantity.lower))))
+def _part(name: str, dimension: Dimension, key: str) -> Part:
+    return Part(name, dimension, _ROWS[key])
+
+
+def _room(answered: Answers) -> None:
+    shorter = min(answered.numbers["body"][:2])
+    if shorter < SMALLEST_BODY_M:
+        raise AnswerError(Sentence("body_too_small", shorter=1000.0 * shorter, least=1000.0 * SMALLEST_BODY_M))
 
 
 def _supply(answered: Answers) -> None:
@@ -72,7 +75,6 @@ def _ranges(answered: Answers) -> None:
             raise AnswerError(Sentence("limits_swapped", joint=Sentence(joint), lower=lower, upper=upper))
 
 
-SMALLEST_BODY_M = {"length": 0.03, "width": 0.03, "height": 0.003}  # smaller ones are centimetres
 LEGS = Question(
     "legs",
     Sentence("ask_legs"),
@@ -85,7 +87,8 @@ BODY = Question(
     Sentence("ask_body"),
     "body",
     lambda answered: usual.body(layout(answered)),
-    tuple(_part(name, LENGTH, "body.size", least) for name, least in SMALLEST_BODY_M.items()),
+    tuple(_part(name, LENGTH, "body.size") for name in ("length", "width", "height")),
+    rule=_room,
     findings=("body.size",),
 )
 HIP_PARTS = (_part("forward", LENGTH, "hip"), _part("left", LENGTH, "hip"), _part("direction", ANGLE, "yaw_deg"))
