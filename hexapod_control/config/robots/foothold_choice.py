@@ -4,8 +4,9 @@ All these legs turn to a neutral coxa angle (zero, mid-range, or radially outwar
 of their lengths. The stance with the best score is taken; the robot must be statically stable in the gait of its file.
 
 The score: large stance regions, and little load on the servos. The radius of the smallest stance region limits the
-speed in the worst direction. Subtracted from it are costs of the lever arm of the load and of the height, and of femur
-servos that bear more than they can hold for long, and, where it depends on the stance, of the swing time.
+speed in the worst direction. Subtracted from it are costs of the lever arm of the load and of the height, of femur
+servos that bear more than they can hold for long, of feet that would slide, and, where it depends on the stance, of the
+swing time.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hexapod_control.core.robot import Joint, Leg, Robot
+from hexapod_control.core.statics.leg_loads import LoadedLeg
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.workspace.robot_gaits import gait_names
 from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, max_radii, radius_about
@@ -26,10 +28,12 @@ from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, max_radii,
 MAX_COXA_RAD = math.radians(20.0)  # of a foothold's coxa angle from mid-range
 SHARES = tuple(np.linspace(0.1, 1.0, 37).tolist())  # of femur plus tibia, between femur axis and foothold
 DIGITS = 4  # decimals of a foothold [m]
+USUAL_FRICTION = 0.7  # coefficient that every foot has; legs stretched out flat need more, or their feet slide
 # Weights of the costs against the radius of the smallest stance region, all lengths over the size of a leg.
 LOAD_WEIGHT = 0.25  # of the lever arm of the load
 TORQUE_WEIGHT = 1.0  # of the femur load beyond half of the stall torque, over the stall torque
 HEIGHT_WEIGHT = 0.15  # of the walking height
+FRICTION_WEIGHT = 0.5  # of the friction beyond USUAL_FRICTION that keeps the feet in place
 SWING_WEIGHT = 0.15  # of the logarithm of the swing time: half the time gives as much speed as a larger region
 
 
@@ -105,6 +109,7 @@ def best_stance(
     best_score = -math.inf
     for robot in candidates:
         cost = (LOAD_WEIGHT * reach(robot) + HEIGHT_WEIGHT * robot.walk.height) / size + _overload(robot)
+        cost += _slide(robot)
         cost += SWING_WEIGHT * math.log(robot.walk.swing_time)
         radius = _min_radius(robot, max(MIN_RADIUS, size * (best_score + cost)))
         if radius >= MIN_RADIUS and radius / size - cost > best_score and acceptable(robot):
@@ -135,3 +140,10 @@ def _overload(robot: Robot) -> float:
     """Cost of the femur torques, standing on half of the legs, beyond the continuous torque of the servos."""
     load = robot.mass * GRAVITY * reach(robot) / (len(robot.legs) / 2.0)
     return TORQUE_WEIGHT * max(0.0, load / robot.legs[0].femur_joint.stall_torque - 0.5)
+
+
+def _slide(robot: Robot) -> float:
+    """Cost of the friction that the feet need to stay in place under the weight, beyond what every foot has."""
+    feet = [np.array(complex(*leg.foothold)) for leg in robot.legs]
+    demands = [LoadedLeg.at(robot, leg, foot).demand.item() for leg, foot in zip(robot.legs, feet, strict=True)]
+    return FRICTION_WEIGHT * max(0.0, max(demands) - USUAL_FRICTION)

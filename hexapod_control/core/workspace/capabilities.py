@@ -22,9 +22,8 @@ from hexapod_control.core.workspace.stance_regions import (
     REGION_SHARES,
     StanceRegions,
     StanceRegionTable,
-    nominal_stance,
 )
-from hexapod_control.core.workspace.stride_stability import stable_share, stride_margin
+from hexapod_control.core.workspace.stride_stability import stride_margin, usable_share
 from hexapod_control.core.workspace.strides.stride_search import stride_centers
 from hexapod_control.core.workspace.strides.stride_table import StrideTable
 
@@ -168,15 +167,11 @@ class Capabilities:
 
 
 def stride_shares(robot: Robot) -> dict[str, float]:
-    """The share of the stance regions in which strides keep their static margin, by gait; 1 for gaits that sway.
+    """The share of the stance regions that strides may use, by gait, see `usable_share`.
 
-    A gait that has less at the neutral footholds keeps half of it. Raises ValueError if the robot has no gait.
+    Raises ValueError if the robot has no gait.
     """
-    stance = nominal_stance(robot)
-    center = neutral_center(robot)
-    return {
-        name: stable_share(gait, stance, center) if gait.sway is None else 1.0 for name, gait in gaits(robot).items()
-    }
+    return {name: usable_share(robot, gait) for name, gait in gaits(robot).items()}
 
 
 @lru_cache(maxsize=8)

@@ -11,6 +11,7 @@ is a solution are found; the crawl with the fastest feet is used.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -32,7 +33,6 @@ from hexapod_control.core.workspace.swing_limits import PROGRESS, SWING_TIME_SCA
 MARGINS = (0.0065, 0.004, 0.001)  # [m] static margins that are tried: the first one with a solution is used
 SHIFT_TIMES = (0.5, 0.75, 1.0)  # [swing times] with all feet on the ground, between the legs of both sides, to try
 REGION_SHARES = tuple(np.linspace(0.2, 1.0, 17).round(2).tolist())  # of the stance regions, to try
-DIRECTIONS = np.exp(1j * math.tau * np.arange(8) / 8)  # unit vectors of the strides
 SWING_PROGRESS = (1e-6, 0.35, 0.65, 1.0 - 1e-6)  # of each swing, at which the margin is evaluated
 PHASES = 9  # in a cycle, at which the reach is evaluated
 CORNERS = 16  # of the polygon that a foot reaches
@@ -47,13 +47,14 @@ EQUAL = 1e-9  # [m] difference up to which inequalities count as violated alike
 
 
 class _Stance(NamedTuple):
-    """A robot in its neutral stance."""
+    """A robot in its neutral stance, and the strides that it is to make."""
 
     robot: Robot
     feet: ComplexArray  # (legs,) [m] neutral footholds
     radius: float  # [m] of the smallest stance region
     mass: MovingMass
     reach: tuple[tuple[Vector, ...], ...]  # edges of the polygon that each foot reaches, about its foothold [m]
+    motions: ComplexArray  # (N, 2) none, and those in each direction: unit vector and turn (real) [rad/m]
 
 
 class _Strides(NamedTuple):
@@ -75,19 +76,44 @@ class _Strides(NamedTuple):
         return displacements
 
 
+class Crawl(NamedTuple):
+    """A crawl, and how fast its feet are."""
+
+    gait: Gait
+    speed: float  # [m/s] highest of the feet, in the slowest direction, that the joints allow; at the nominal height
+    swing_time: float  # [s] at this speed
+
+
+ALL_DIRECTIONS = tuple((complex(direction), 0.0) for direction in np.exp(1j * math.tau * np.arange(8) / 8))
+"""Strides to all sides, as unit vectors, and no turn."""
+TURNS = ((0j, 1.0), (0j, -1.0))
+"""Turns on the spot to both sides."""
+
+
 @lru_cache(maxsize=64)
 def crawl(robot: Robot) -> Gait | None:
     """The fastest crawl of a robot with four legs; None if it is not stable."""
+    found = fastest_crawl(robot, (*TURNS, *ALL_DIRECTIONS))
+    return None if found is None else found.gait
+
+
+def fastest_crawl(robot: Robot, directions: Sequence[tuple[complex, float]]) -> Crawl | None:
+    """The fastest crawl of a robot with four legs in some directions; None if it is not stable.
+
+    A direction is a unit vector and 0, or 0 and a turn of 1 or -1.
+    """
     regions = nominal_stance(robot)
     if min(regions.radii) < MIN_RADIUS or joints_in_pose(robot, robot.footholds, NEUTRAL) is None:
         return None
     reach = tuple(_reach(robot, leg) for leg in robot.legs)
     feet = np.array([complex(*foothold) for foothold in regions.footholds])
-    stance = _Stance(robot, feet, min(regions.radii), MovingMass.of(robot), reach)
+    farthest = float(np.abs(feet).max())
+    motions = np.array([(0j, 0j), *((ahead, turn / farthest) for ahead, turn in directions)])
+    stance = _Stance(robot, feet, min(regions.radii), MovingMass.of(robot), reach, motions)
     for margin in MARGINS:
         gaits = [gait for shift_time in SHIFT_TIMES if (gait := _longest(stance, shift_time, margin)) is not None]
         if gaits:
-            return max(gaits, key=lambda gait: _foot_speed(stance, gait))
+            return max((_at_top_speed(stance, gait) for gait in gaits), key=lambda found: found.speed)
     return None
 
 
@@ -136,8 +162,8 @@ def _gait(stance: _Stance, shift_time: float, margin: float, share: float) -> Ga
     return Gait("crawl", 1.0 - 1.0 / strides.cycle, tuple(phases.tolist()), sway)
 
 
-def _foot_speed(stance: _Stance, gait: Gait) -> float:
-    """Highest speed [m/s] of the feet, in the slowest direction, that the joints allow; at the nominal height."""
+def _at_top_speed(stance: _Stance, gait: Gait) -> Crawl:
+    """A crawl with its speed."""
     sway = gait.sway
     robot = stance.robot
     assert sway is not None  # it is a crawl
@@ -156,20 +182,21 @@ def _foot_speed(stance: _Stance, gait: Gait) -> float:
             np.maximum(times[part], shortest_swing(leg, joints), out=times[part])
     times = np.maximum(times, SWING_TIME_SCALES[0] * robot.walk.swing_time)
     speeds = 2.0 * sway.region_share * stance.radius * STRIDE_SHARES[:, None] / (gait.stance_time * times)
-    return float(speeds.max(axis=0).min())
+    slowest = int(speeds.max(axis=0).argmin())
+    best = int(speeds[:, slowest].argmax())
+    return Crawl(gait, float(speeds[best, slowest]), float(times[best, slowest]))
 
 
 def _strides(stance: _Stance, shift_time: float, share: float) -> _Strides:
-    """Strides over a share of the regions: none, straight ones in all directions, and turns on the spot."""
+    """Strides over a share of the regions: none, and those in each direction."""
     (left_front, left_rear), (right_front, right_rear) = leg_sides(stance.robot.legs)
     order = (left_rear, left_front, right_rear, right_front)
     cycle = 4.0 + 2.0 * shift_time
     lift_offs = np.zeros(len(order))
     lift_offs[list(order)] = 0.0, 1.0, 0.5 * cycle, 0.5 * cycle + 1.0
     length = share * stance.radius
-    turn = length / float(np.abs(stance.feet).max())
-    motions = np.array([(0j, 0j), (0j, turn), (0j, -turn), *((length * ahead, 0j) for ahead in DIRECTIONS)])
-    return _Strides(order, cycle, lift_offs, motions, np.array((1.0, length, length, turn)))
+    scale = np.array((1.0, length, length, length / float(np.abs(stance.feet).max())))
+    return _Strides(order, cycle, lift_offs, length * stance.motions, scale)
 
 
 def _margin_inequalities(stance: _Stance, strides: _Strides, margin: float) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""Smallest static margin of full strides in a body pose, over the phases of the gaits and the directions of walking."""
+"""Static margin and joint torques of full strides, over the phases of the gaits and the directions of walking."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ import numpy as np
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.core.robot import Point
+from hexapod_control.core.robot import Point, Robot
+from hexapod_control.core.statics.leg_loads import greatest_torque_share
+from hexapod_control.core.statics.moving_mass import neutral_center
 from hexapod_control.core.statics.static_stability import static_margin
-from hexapod_control.core.workspace.stance_regions import DIRECTIONS, StanceRegions
+from hexapod_control.core.workspace.stance_regions import DIRECTIONS, StanceRegions, nominal_stance
 
 STRIDE_DIRECTIONS = DIRECTIONS[::2]
 MIN_STRIDE_MARGIN = 0.005  # [m] static margin that full strides must have
 STRIDE_SHARES = tuple(k / 20 for k in range(20, 0, -1))  # of the stance regions, tried for strides with a margin
+MAX_TORQUE_SHARE = 0.9  # of the stall torque, that the weight may demand of a servo: above it, joints lag and feet slip
+EXCESS_TORQUE = 1.05  # factor on the torque of feet at their neutral footholds: permitted even where that is too much
 COLLINEAR = 1e-12  # [m^2] for rounding: cross product up to which a foot counts as on an edge
 
 
@@ -40,6 +44,36 @@ def stride_share(gait: Gait, stance: StanceRegions, center: Point, least: float 
     `center` is the center of mass (x, y) [m, base_footprint].
     """
     return next((share for share in STRIDE_SHARES if stride_margin((gait,), stance, center, share) >= least), 0.0)
+
+
+@lru_cache(maxsize=64)
+def usable_share(robot: Robot, gait: Gait) -> float:
+    """The largest share (0 to 1) of the regions whose strides keep a static margin and torques; 1 for gaits that sway.
+
+    A gait that has less margin at the neutral footholds keeps half of it, see `stable_share`, and one that needs more
+    than MAX_TORQUE_SHARE of the stall torque there needs EXCESS_TORQUE times as much.
+    """
+    if gait.sway is not None:
+        return 1.0
+    stance = nominal_stance(robot)
+    stable = stable_share(gait, stance, neutral_center(robot))
+    most = max(MAX_TORQUE_SHARE, EXCESS_TORQUE * stride_torque(robot, gait, stance, 0.0))
+    shares = (share for share in STRIDE_SHARES if share <= stable)
+    return next((share for share in shares if stride_torque(robot, gait, stance, share) <= most), STRIDE_SHARES[-1])
+
+
+def stride_torque(robot: Robot, gait: Gait, stance: StanceRegions, share: float) -> float:
+    """Greatest torque of a servo in full strides over a share of the regions, as a share of its stall torque.
+
+    In all directions, at the moments of `stride_margin`.
+    """
+    ahead = np.array([_stance_positions(gait, phase) for phase in gait.critical_phases])[:, None]  # (P, 1, legs)
+    along = np.array([complex(*direction) for direction in STRIDE_DIRECTIONS])[:, None]
+    footholds = np.array([complex(*foothold) for foothold in stance.footholds])
+    planted = ~np.isnan(ahead)
+    feet = footholds + share * np.array(stance.radii) * np.where(planted, ahead, 0.0) * along  # (P, directions, legs)
+    center = np.full(feet.shape[:-1], complex(*neutral_center(robot)))
+    return greatest_torque_share(robot, feet, np.broadcast_to(planted, feet.shape), center)
 
 
 @lru_cache(maxsize=64)

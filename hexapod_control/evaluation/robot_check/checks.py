@@ -16,10 +16,12 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.names import JOINTS, enumerated
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.leg_compliance import MIN_SWAY_PERIODS, sway_period
+from hexapod_control.core.statics.leg_loads import LoadedLeg
+from hexapod_control.core.statics.moving_mass import neutral_center
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.workspace.robot_gaits import least_support
-from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN
-from hexapod_control.core.workspace.strides.leg_centers import distance_from_body, sag
+from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, stable_share
+from hexapod_control.core.workspace.strides.leg_centers import distance_from_body
 from hexapod_control.core.workspace.twist_limits import MIN_COMMAND
 from hexapod_control.evaluation.robot_check.joint_torques import of_servos, standing_torques
 from hexapod_control.evaluation.robot_check.subject import Remark, Seriousness, Subject
@@ -196,7 +198,9 @@ def sagging(subject: Subject) -> Iterator[Remark]:
     robot = subject.robot
     gait = subject.capabilities.gaits[subject.walk.gait]
     load = robot.mass * GRAVITY / (len(robot.legs) * gait.duty_factor)
-    sink = max(float(sag(robot, leg, load, np.array([complex(*leg.foothold)])).item()) for leg in robot.legs)
+    footholds = [np.array(complex(*leg.foothold)) for leg in robot.legs]
+    sags = [LoadedLeg.at(robot, leg, foot).sag().item() for leg, foot in zip(robot.legs, footholds, strict=True)]
+    sink = load * max(sags)
     share = sink / robot.walk.lift_height
     text = f"Walking in {gait.name}, the body sags by {1e3 * sink:.1f} mm, {100.0 * share:.0f} % of the lift height"
     figures = {"sag_m": round(sink, 5), "share_of_lift": round(share, 4)}
@@ -267,10 +271,20 @@ def _limit(subject: Subject, gait: str, forward: float) -> str:
     wide = capabilities.envelope.with_stride_shares({gait: 1.5 * share})
     wider = wide.limit(row, height, capabilities.region_share(row), Twist(100.0 * forward, 0.0, 0.0)).twist.vx
     if wider > 1.05 * forward:
-        return "the step radius" if share == 1.0 else "the static margin of its strides"
+        if share == 1.0:
+            return "the step radius"
+        return "the static margin of its strides" if _tips(subject, gait) else "the torque of the servos"
     fastest = np.array([[joint.no_load_speed for joint in leg.joints] for leg in subject.robot.legs])
     shares = (np.abs(subject.walk.velocity) / fastest).max(axis=(0, 1))
     return f"the speed of the {JOINTS[int(np.argmax(shares))]} servos"
+
+
+def _tips(subject: Subject, gait: str) -> bool:
+    """True if it is the static margin that shortens the strides of a gait, not the torque of its servos."""
+    robot = subject.robot
+    row = subject.capabilities.gaits[gait]
+    share = subject.capabilities.envelope.stride_shares.get(gait, 1.0)
+    return stable_share(row, subject.capabilities.neutral_stance, neutral_center(robot)) <= share
 
 
 def margins(subject: Subject) -> Iterator[Remark]:
@@ -284,12 +298,16 @@ def margins(subject: Subject) -> Iterator[Remark]:
         yield Remark(seriousness, "margin", text, change, {"gait": name, "margin_m": round(margin, 5)})
     shares = subject.capabilities.envelope.stride_shares
     short = [name for name, share in shares.items() if share < 1.0]
-    if short:
-        text = f"Long strides in {enumerated(short)} would tip the robot: they are shortened, which limits the speed"
-        change = "move the center of mass to the middle of the feet, or the footholds around it"
-        yield Remark(
-            Seriousness.NOTE, "margin", text, change, {"stride_shares": {name: shares[name] for name in short}}
-        )
+    tipping = [name for name in short if _tips(subject, name)]
+    weak = [name for name in short if name not in tipping]
+    for names, would, change in (
+        (tipping, "tip the robot", "move the center of mass to the middle of the feet, or the footholds around it"),
+        (weak, "overload its servos", "stronger servos, less mass, or footholds nearer to the body"),
+    ):
+        if names:
+            text = f"Long strides in {enumerated(names)} would {would}: they are shortened, which limits the speed"
+            shortened = {name: shares[name] for name in names}
+            yield Remark(Seriousness.NOTE, "margin", text, change, {"stride_shares": shortened})
     walk = subject.walk
     text = f"Walking with {max(map(abs, walk.twist)):.3f} m/s in {walk.gait} the margin is {1e3 * walk.margin:.0f} mm"
     figures = {"gait": walk.gait, "walking_margin_m": round(walk.margin, 5)}

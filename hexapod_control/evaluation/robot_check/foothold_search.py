@@ -2,7 +2,9 @@
 
 The limits are the planner's: its height, swing profile and joint speeds. Unlike the planner's table, which keeps a
 reserve for curvature and rolling, the search computes them. It finds two speeds: with the neutral footholds moved along
-the motion only, and with footholds anywhere. Legs that are mirror images keep mirrored footholds.
+the motion only, and with footholds anywhere. Legs that are mirror images keep mirrored footholds. For a gait in which
+the body sways, footholds are varied step by step, and for each choice the sway that suits the axis best is found by the
+search of the crawl itself.
 
 Points are complex numbers x + i y [m, base_footprint], and motions have a constant twist: an axis times a speed.
 """
@@ -24,6 +26,7 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.tick_limiter import MIN_LEG_GAP_M
 from hexapod_control.core.robot import Leg, Robot
 from hexapod_control.core.statics.moving_mass import MovingMass
+from hexapod_control.core.workspace.crawl import fastest_crawl
 from hexapod_control.core.workspace.stance_regions import nominal_stance
 from hexapod_control.core.workspace.strides.leg_centers import clear_of_body
 from hexapod_control.core.workspace.strides.steady_cycle import (
@@ -54,6 +57,7 @@ STANCE_SAMPLES = 11
 HALVINGS = 11  # of the range in which the speed is searched
 CELLS_PER_LEG = 20  # of the grid of stride centers, along the length of the leg
 MOVED_STEPS = 81  # of a neutral foothold along the motion
+SWAYING_STEPS = (0.1, 0.05, 0.025)  # of a foothold of a swaying robot, in lengths of a leg
 
 
 class FoundStride(NamedTuple):
@@ -93,15 +97,62 @@ def fastest_stride(robot: Robot, gaits: Collection[Gait], axis: Twist, moved: Fo
     pairs = list(mirror_groups(robot.legs))
     anywhere = moved is not None
     for gait in sorted(gaits, key=lambda each: each.stance_time):
+        if gait.sway is not None:
+            best = _fastest_swaying(robot, gait, axis, pairs, best, anywhere)
+            continue
         candidates = [_candidates(robot, robot.legs[rows[0]], axis, anywhere) for rows in pairs]
         best = _search(SteadyCycle(robot, gait, axis), pairs, candidates, best)
-    if anywhere and best.centers:
-        gait = next(gait for gait in gaits if gait.name == best.gait)
+    refined = next((gait for gait in gaits if gait.name == best.gait and gait.sway is None), None)
+    if anywhere and refined is not None:
         for _ in range(REFINEMENTS):
             legs = [(robot.legs[rows[0]], best.centers[rows[0]]) for rows in pairs]
             candidates = [np.append(clear_centers(robot, leg, p + _finer_grid(leg)), p) for leg, p in legs]
-            best = _search(SteadyCycle(robot, gait, axis), pairs, candidates, best)
+            best = _search(SteadyCycle(robot, refined, axis), pairs, candidates, best)
     return best
+
+
+def _fastest_swaying(
+    robot: Robot, gait: Gait, axis: Twist, pairs: Sequence[tuple[int, ...]], best: FoundStride, anywhere: bool
+) -> FoundStride:
+    """The best walk in a gait that sways, if it is faster than the best so far; else that.
+
+    Without `anywhere`, the footholds are the neutral ones.
+    """
+    direction = (complex(axis.vx, axis.vy), axis.wz)
+    both = (direction, (-direction[0], -direction[1]))
+
+    def walk(placed: Robot) -> FoundStride:
+        found = fastest_crawl(placed, both)
+        if found is None:
+            return NOTHING
+        centers = tuple(complex(*leg.foothold) for leg in placed.legs)
+        speed = found.speed / max(map(abs, centers)) if axis.wz else found.speed
+        return FoundStride(speed, gait.name, found.swing_time, centers)
+
+    here = walk(robot)
+    for step in SWAYING_STEPS if anywhere else ():
+        moves = [
+            (rows, step * robot.legs[rows[0]].length * ahead) for rows in pairs for ahead in (1.0, -1.0, 1.0j, -1.0j)
+        ]
+        improved = True
+        while improved:
+            choices = [walk(placed) for rows, move in moves if (placed := _placed(robot, here, rows, move)) is not None]
+            next_one = max((here, *choices), key=lambda found: found.speed)
+            improved = next_one.speed > here.speed * (1.0 + SPEED_RESOLUTION)
+            here = next_one if improved else here
+    return here if here.speed > best.speed else best
+
+
+def _placed(robot: Robot, walk: FoundStride, rows: tuple[int, ...], move: complex) -> Robot | None:
+    """The robot on the footholds of a walk, those of a group of legs moved [m]; None if they cannot stand there."""
+    legs = [replace(leg, foothold=(p.real, p.imag)) for leg, p in zip(robot.legs, walk.centers, strict=True)]
+    for row, by in zip(rows, (move, move.conjugate()), strict=False):
+        x, y = legs[row].foothold
+        legs[row] = replace(legs[row], foothold=(x + by.real, y + by.imag))
+        foot = np.array([complex(*legs[row].foothold)])
+        if not len(clear_centers(robot, robot.legs[row], foot)):
+            return None
+    return replace(robot, legs=tuple(legs))
 
 
 def _candidates(robot: Robot, leg: Leg, axis: Twist, anywhere: bool) -> Points:

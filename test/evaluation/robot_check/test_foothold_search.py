@@ -116,3 +116,14 @@ def test_bench_prints_the_speeds_of_own_moved_and_free_footholds(coarse, monkeyp
     assert found["ratio"] == pytest.approx(found["own"] / found["free"]["speed"], abs=2e-3)
     assert found["achieved"] == pytest.approx(found["own"], rel=0.02)
     assert set(found["free"]["footholds"]) == set(robot("phantomx").leg_names)
+
+
+def test_four_legs_are_compared_with_a_free_choice_of_footholds_and_sway(monkeypatch):
+    monkeypatch.setattr(foothold_search, "SWAYING_STEPS", (0.1,))
+    machine = robot("quadruped")
+    capabilities = Capabilities.of(machine)
+    own = capabilities.fastest(AXES["forward"], ["crawl"]).vx
+    neutral = fastest_stride(machine, capabilities.gaits.values(), AXES["forward"])
+    free = fastest_stride(machine, capabilities.gaits.values(), AXES["forward"], neutral)
+    assert (neutral.gait, free.gait) == ("crawl", "crawl") and neutral.centers != free.centers
+    assert 0.5 * free.speed < own < 1.05 * free.speed and neutral.speed < free.speed

@@ -22,13 +22,13 @@ from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Body, Joint, Leg, Robot, Segment, WalkDefaults
 from hexapod_control.core.statics.leg_compliance import MIN_SWAY_PERIODS, sway_period
-from hexapod_control.core.statics.moving_mass import neutral_center
+from hexapod_control.core.statics.leg_loads import LoadedLeg
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.workspace.capabilities import stride_shares
 from hexapod_control.core.workspace.robot_gaits import least_support
 from hexapod_control.core.workspace.stance_regions import nominal_stance
-from hexapod_control.core.workspace.stride_stability import stable_share
-from hexapod_control.core.workspace.strides.leg_centers import CLEARANCE, distance_from_body, sag
+from hexapod_control.core.workspace.stride_stability import usable_share
+from hexapod_control.core.workspace.strides.leg_centers import CLEARANCE, distance_from_body
 from hexapod_control.core.workspace.swing_limits import PROGRESS, SPEED_SHARE, shortest_swing
 
 FEMUR_DEG = (-20.0, -10.0, 0.0, 10.0, 20.0, 30.0, 40.0, 50.0)  # femur directions above the horizontal
@@ -133,9 +133,9 @@ def _points_of_legs(robot: Robot) -> tuple[Array, Array]:
 def _sag_share(robot: Robot) -> float:
     """How far the body sinks on half of its legs, as a share of the lift: its feet touch down the earlier."""
     load = robot.mass * GRAVITY / (len(robot.legs) / 2.0)
-    points = [np.array([complex(*leg.foothold)]) for leg in robot.legs]
-    sunk = max(sag(robot, leg, load, point).item() for leg, point in zip(robot.legs, points, strict=True))
-    return sunk / robot.walk.lift_height
+    points = [np.array(complex(*leg.foothold)) for leg in robot.legs]
+    sunk = max(LoadedLeg.at(robot, leg, point).sag().item() for leg, point in zip(robot.legs, points, strict=True))
+    return load * sunk / robot.walk.lift_height
 
 
 def _timed(robot: Robot) -> Robot:
@@ -167,7 +167,7 @@ def _has_usual_gait(robot: Robot) -> bool:
     usual = next(iter(derived_gaits(robot).values()))  # never the crawl, which takes long to compute
     if not least_support(robot, usual).stable:
         return False
-    return stable_share(usual, nominal_stance(robot), neutral_center(robot)) == 1.0
+    return usable_share(robot, usual) == 1.0
 
 
 def _stances(

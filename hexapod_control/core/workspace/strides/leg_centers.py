@@ -1,4 +1,4 @@
-"""The candidate stride centers of every leg: how fast its foot is about each, and which are stiff and clear enough.
+"""The candidate stride centers of every leg: how fast its foot is about each, and which are sturdy and clear enough.
 
 The speed about a center is limited by the radius of the disc about it that the leg reaches, and by the joint speeds,
 from which the shortest swing follows. Both are tabulated in the frame of the hip, so that legs of the same geometry
@@ -6,8 +6,8 @@ share a table. A backward stride is a forward stride reversed in time, so headin
 
 A leg whose foot is far from its hip deflects more under the weight: the body tilts, feet in swing touch the ground
 early, and feet slip. In a tripod, a single leg on one side bears half of the weight. Friction keeps a foot from sliding
-outward, which makes the leg stiffer. So centers about which the body would sag too far are no candidates, nor are those
-at which the femur would touch the box of the body.
+outward, which makes the leg stiffer. So centers about which the body would sag too far, or a foot would need too much
+friction, are no candidates, nor are those at which the femur would touch the box of the body.
 See docs/architecture/walking-mathematics.md, "Stride centers".
 """
 
@@ -30,6 +30,7 @@ from hexapod_control.core.kinematics.leg_batch import Coordinates, StepGeometry,
 from hexapod_control.core.kinematics.leg_kinematics import hip_to_base
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Leg, Robot
+from hexapod_control.core.statics.leg_loads import LoadedLeg
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.workspace.stance_regions import DIRECTIONS, RegionReach, nominal_stance, seen_from_hip
 from hexapod_control.core.workspace.strides.steady_cycle import Points, UnitMotion, foot_positions
@@ -178,42 +179,31 @@ def _max_speeds(leg: Leg, joints: Coordinates, travels: Array, swing_time: float
     return speeds
 
 
-TINY = 1e-12  # [m/N]
-FRICTION = 0.5  # coefficient of friction of a foot, a cautious value
 MAX_SAG_SHARE = 0.4  # of the lift height; more only if it is more at the neutral foothold
+MAX_FRICTION = 1.0  # coefficient that a foot may need to stay in place; likewise
+ROUNDING = 1.000001  # factor: a neutral foothold in the frame of the hip is rounded
 
 
-def stiff_enough(robot: Robot, leg: Leg, gait: Gait, centers: ComplexArray) -> NDArray[np.bool_]:
-    """True (C,) for centers x + i y [m, base_footprint] at which the leg does not sag too far in a gait.
+def sturdy(robot: Robot, leg: Leg, gait: Gait, centers: ComplexArray) -> NDArray[np.bool_]:
+    """True (C,) for centers x + i y [m, base_footprint] at which the weight does not ask too much of a leg in a gait.
 
+    It does not sag too far, and its foot needs no more friction than there is, or no more than at the neutral foothold.
     The weight is shared by all legs in stance but one: in a tripod a single leg bears that of its side.
     """
     standing = len(robot.legs) * gait.duty_factor
     load = robot.mass * GRAVITY / max(standing - 1.0, 1.0)
-    neutral = sag(robot, leg, load, np.array([complex(*leg.foothold)])).item()
-    limit = max(MAX_SAG_SHARE * robot.walk.lift_height, neutral * (1.0 + 1e-9))
-    stiff: NDArray[np.bool_] = sag(robot, leg, load, centers) <= limit
-    return stiff
-
-
-def sag(robot: Robot, leg: Leg, load: float, points: ComplexArray) -> Array:
-    """Sag [m] of the body at a leg under a load [N], with its foot at points x + i y [m, base_footprint].
-
-    It follows from the compliance of the foot in the plane of the leg, vertical (zz), horizontal (rr) and coupled (rz),
-    with the lever arms about femur and tibia joint; the coxa axis is taken as vertical. A horizontal force of the
-    ground, limited by friction, keeps the foot in place.
-    """
-    contacts = (points.real, points.imag, np.zeros(points.shape))
-    _, femur, tibia = joints_at_contacts(leg, robot.foot_radius, robot.walk.height, contacts).joints
-    knee = leg.femur.length * np.exp(1j * femur)
-    foot = leg.tibia.length * np.exp(1j * (femur + tibia))
-    arms = ((knee + foot, leg.joints[1].stiffness), (foot, leg.joints[2].stiffness))
-    zz = sum(arm.real**2 / stiffness for arm, stiffness in arms)
-    rr = sum(arm.imag**2 / stiffness for arm, stiffness in arms)
-    rz = sum(-arm.real * arm.imag / stiffness for arm, stiffness in arms)
-    pull = np.clip(-rz / np.maximum(rr, TINY), -FRICTION, FRICTION)
-    sags: Array = load * (zz + rz * pull)
-    return sags
+    about = LoadedLeg.at(robot, leg, centers)
+    neutral = LoadedLeg.at(robot, leg, np.array(complex(*leg.foothold)))
+    sturdy: NDArray[np.bool_] = np.logical_and.reduce(
+        [
+            values <= np.maximum(limit, ROUNDING * least)
+            for values, least, limit in (
+                (load * about.sag(), load * neutral.sag(), MAX_SAG_SHARE * robot.walk.lift_height),
+                (about.demand, neutral.demand, MAX_FRICTION),
+            )
+        ]
+    )
+    return sturdy
 
 
 CLEARANCE = 0.003  # [m] minimum between a femur and the body, unless it is less about the neutral foothold
@@ -273,7 +263,7 @@ class Travel(NamedTuple):
 
 
 def leg_centers(robot: Robot, row: int, gait: Gait) -> LegCenters:
-    """The candidate centers of one leg (row) in a gait: those at which it is stiff and clear of the body."""
+    """The candidate centers of one leg (row) in a gait: those at which it is sturdy and clear of the body."""
     leg = robot.legs[row]
     stance = gait.stance_time
     choices = stride_choices(robot, leg, stance)
@@ -292,7 +282,7 @@ def leg_centers(robot: Robot, row: int, gait: Gait) -> LegCenters:
     turning = turning_speeds(robot, leg, stance, radii[TURNING], centers) * (abs(foothold) / np.abs(centers))
     neutral_radius = nominal_stance(robot).radii[row]
     usable = clear_of_body(robot, leg, centers, np.minimum(radii.max(axis=0), neutral_radius))
-    usable &= stiff_enough(robot, leg, gait, centers)
+    usable &= sturdy(robot, leg, gait, centers)
     speeds = np.concatenate((speeds, turning[:, None]), axis=1)[..., usable]
     span = SPAN_SHARE * max(math.hypot(*each.foothold) for each in robot.legs)
     return LegCenters(complex(*leg.hip[:2]), foothold, centers[usable], radii[:, usable], speeds, leg.length, span)

@@ -20,6 +20,7 @@ from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.statics.leg_loads import greatest_torque_share
 from hexapod_control.core.statics.moving_mass import MovingMass
 from hexapod_control.core.statics.static_stability import center_of_mass, static_margin
 
@@ -124,6 +125,17 @@ class SteadyCycle:
             standing = [leg for leg in range(feet.shape[1]) if leg not in swing]
             np.minimum(margins, polygon_margins(feet[:, standing] - mass.over(feet)[:, None]), out=margins)
         return margins
+
+    def torque_share(self, stride_travel: float, centers: Points, mass: MovingMass) -> float:
+        """Greatest torque of a femur or tibia servo over the cycle, as a share of its stall torque.
+
+        `centers` (legs,) [m] are the stride centers.
+        """
+        phases = self.critical_phases()
+        feet, _ = self.feet(np.array(phases), np.array(stride_travel), centers)
+        swinging = [self.gait.legs_in_swing(phase) for phase in phases]
+        planted = np.array([[leg not in swing for leg in range(len(centers))] for swing in swinging])
+        return greatest_torque_share(self.robot, feet, planted, mass.over(feet))
 
     def horizontal_gaps(self, stride_travel: float | Array, centers: Points) -> Array:
         """Smallest gaps (N,) [m] between neighbouring legs over the cycle, seen from above, for centers (N, legs) [m].

@@ -10,7 +10,7 @@ shortest one that loses little speed.
 A foot far from its hip is fast, but the servo of the coxa holds it by a long lever. On such compliant legs the body is
 an oscillator, excited by the steps: if their frequency is too near to its natural frequency, the feet slip. So the
 frequency ratio, step frequency over natural frequency, is bounded; a walk that is a little slower is used if its ratio
-is lower. The smaller the loss of speed, the higher the permitted ratio.
+is lower. The smaller the loss of speed, the higher the permitted ratio; but there is a highest one, whatever the loss.
 See docs/architecture/walking-mathematics.md, "Stride centers".
 """
 
@@ -28,9 +28,9 @@ from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.statics.moving_mass import MovingMass, neutral_center
+from hexapod_control.core.statics.moving_mass import MovingMass
 from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, TIBIA_CLEARANCE, nominal_stance
-from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, stable_share
+from hexapod_control.core.workspace.stride_stability import MAX_TORQUE_SHARE, MIN_STRIDE_MARGIN, usable_share
 from hexapod_control.core.workspace.strides.leg_centers import (
     SEARCHED_HEADINGS,
     TURNING,
@@ -68,6 +68,8 @@ SPEED_RESOLUTION = 1.003
 MAX_FREQUENCY_RATIO = 0.485  # above it the feet slip ...
 SLOWER = {0.985: 0.54, **dict.fromkeys((0.97, 0.95, 0.925, 0.9), MAX_FREQUENCY_RATIO)}
 """... so these shares of the speed that the legs alone allow are tried, each with a bound of the frequency ratio."""
+HIGHEST_FREQUENCY_RATIO = 0.65  # above it the feet slip so much that a walk counts as too fast ...
+MUCH_SLOWER = tuple(k / 40 for k in range(39, 19, -1))  # ... and these shares of the speed are tried as well
 NEAR_AXIS = 0.9  # of the speed along a body axis: required in the headings next to it, with the same centers
 
 
@@ -138,7 +140,10 @@ class TopSpeedSearch:
             margin = self._least_margin
         if travel.heading == TURNING or best.frequency_ratio <= MAX_FREQUENCY_RATIO:
             return best
-        for share, max_ratio in SLOWER.items():
+        slower = list(SLOWER.items())
+        if best.frequency_ratio > HIGHEST_FREQUENCY_RATIO:
+            slower += [(share, HIGHEST_FREQUENCY_RATIO) for share in MUCH_SLOWER]
+        for share, max_ratio in slower:
             speed = share * float(reach.bounds.max())
             usable = np.flatnonzero(reach.bounds >= speed).tolist() if speed < best.speed else []
             tops = [self._stable(reach, speed, k, margin) for k in usable]
@@ -178,7 +183,7 @@ class TopSpeedSearch:
             [
                 np.minimum(leg.speeds[:, travel.heading, -1], longest * radius) / factor
                 for leg, radius, factor in zip(
-                    self._legs, stable_radii(self._robot, self._gait), travel.speeds, strict=True
+                    self._legs, usable_radii(self._robot, self._gait), travel.speeds, strict=True
                 )
             ],
             axis=0,
@@ -218,11 +223,9 @@ class TopSpeedSearch:
         return ratios
 
 
-def stable_radii(robot: Robot, gait: Gait) -> Array:
-    """Radii (legs,) [m] of the part of the stance regions over which strides keep a static margin."""
-    stance = nominal_stance(robot)
-    share = stable_share(gait, stance, neutral_center(robot)) if gait.sway is None else 1.0
-    radii: Array = share * np.array(stance.radii)
+def usable_radii(robot: Robot, gait: Gait) -> Array:
+    """Radii (legs,) [m] of the part of the stance regions over which strides keep a static margin and torques."""
+    radii: Array = usable_share(robot, gait) * np.array(nominal_stance(robot).radii)
     return radii
 
 
@@ -335,20 +338,24 @@ def _separated(
     travels: Sequence[Travel],
     offsets_and_radii: Sequence[tuple[Array, Array]],
 ) -> tuple[LegStrides, ...]:
-    """The strides, with smaller offsets where legs come too close or the static margin is too small."""
-    neutral = stable_radii(robot, gait)
+    """The strides, with smaller offsets where legs come too close, or margin or torques are beyond their limits."""
+    neutral = usable_radii(robot, gait)
+    mass = MovingMass.of(robot)
     offsets, radii = (np.array(values) for values in zip(*offsets_and_radii, strict=True))
     hips = np.array([leg.hip for leg in legs])
     arms = np.array([leg.foothold for leg in legs]) - hips
     for k, travel in enumerate(travels):
         required = CycleLimits(LEAST_MARGIN.of(robot), TIBIA_CLEARANCE)
+        most_torque = MAX_TORQUE_SHARE
         for attempt in range(RETRIES if offsets[:, k].any() else 0):
             if attempt == 1:  # no more than with strides about the neutral footholds
                 for margin, gap in _limits(robot, gait, travel, hips + arms, neutral):
                     required = required.at_most(max(margin, MIN_STRIDE_MARGIN), gap)
+                most_torque = max(most_torque, *_torques(robot, gait, travel, hips + arms, neutral, mass))
             outward, angle = offsets[:, k].T
             centers = hips + moved_points(arms, outward, angle)
-            if all(limits.at_least(required) for limits in _limits(robot, gait, travel, centers, radii[:, k])):
+            walk = robot, gait, travel, centers, radii[:, k]
+            if max(_torques(*walk, mass)) <= most_torque and all(each.at_least(required) for each in _limits(*walk)):
                 break
             offsets[:, k] *= RETRY_FACTOR
             radii[:, k] = RETRY_FACTOR * radii[:, k] + (1.0 - RETRY_FACTOR) * neutral
@@ -375,7 +382,23 @@ def _strides(offsets: Array, radii: Array) -> LegStrides:
 
 def _limits(robot: Robot, gait: Gait, travel: Travel, centers: Points, radii: Array) -> Iterator[CycleLimits]:
     """Yields the smallest static margin and gap of full strides along a direction of travel: forward, then backward."""
+    for cycle, travelled in _cycles(robot, gait, travel, centers, radii):
+        yield cycle.limits(travelled, centers, TIBIA_CLEARANCE)
+
+
+def _torques(
+    robot: Robot, gait: Gait, travel: Travel, centers: Points, radii: Array, mass: MovingMass
+) -> Iterator[float]:
+    """Yields the greatest torque of a servo in full strides, as `_limits`, as a share of its stall torque."""
+    for cycle, travelled in _cycles(robot, gait, travel, centers, radii):
+        yield cycle.torque_share(travelled, centers, mass)
+
+
+def _cycles(
+    robot: Robot, gait: Gait, travel: Travel, centers: Points, radii: Array
+) -> Iterator[tuple[SteadyCycle, float]]:
+    """Yields the cycles of full strides forward and backward, with the travel [m] or [rad] in a swing time."""
     factors = np.abs(centers) if travel.heading == TURNING else np.ones(len(centers))
     longest = 2.0 * STRIDE_SHARE / STRIDE_RESERVE * float((radii / factors).min())
     for axis in (travel.axis, travel.axis.scaled(-1.0)):
-        yield SteadyCycle(robot, gait, axis).limits(longest / gait.stance_time, centers, TIBIA_CLEARANCE)
+        yield SteadyCycle(robot, gait, axis), longest / gait.stance_time

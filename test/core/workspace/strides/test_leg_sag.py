@@ -12,7 +12,8 @@ from hexapod_control.core.gait.gait_table import derived_gaits
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.whole_body import joints_at_contact
 from hexapod_control.core.statics.leg_compliance import compliance
-from hexapod_control.core.workspace.strides.leg_centers import sag, stiff_enough
+from hexapod_control.core.statics.leg_loads import LoadedLeg
+from hexapod_control.core.workspace.strides.leg_centers import sturdy
 from hexapod_control.core.workspace.strides.stride_search import stride_centers
 
 FRICTION = 0.5
@@ -37,7 +38,7 @@ def test_the_sag_follows_from_load_and_friction_by_the_compliance_of_the_foot(na
     in_place = -(outward @ soft @ up) / (outward @ soft @ outward)  # horizontal force over load of a foot that sticks
     force = LOAD_N * (up + max(-FRICTION, min(in_place, FRICTION)) * outward)
     expected = up @ soft @ force
-    assert sag(machine, leg, LOAD_N, np.array([point])).item() == pytest.approx(expected, rel=TOLERANCE)
+    assert LOAD_N * LoadedLeg.at(machine, leg, np.array(point)).sag().item() == pytest.approx(expected, rel=TOLERANCE)
 
 
 def test_no_stride_center_lets_a_body_on_soft_servos_sag_too_far():
@@ -47,7 +48,7 @@ def test_no_stride_center_lets_a_body_on_soft_servos_sag_too_far():
     for leg, strides in zip(machine.legs, stride_centers(machine, gait), strict=True):
         moves = [complex(*offset.displacement(leg.hip[:2], leg.foothold)) for offset in strides.offsets]
         assert max(map(abs, moves)) > 0.005
-        assert stiff_enough(machine, leg, gait, complex(*leg.foothold) + np.array(moves)).all()
+        assert sturdy(machine, leg, gait, complex(*leg.foothold) + np.array(moves)).all()
 
 
 def softer(leg, factor):
