@@ -118,7 +118,8 @@ def line(name: str, walks: Sequence[StraightWalk]) -> str:
 
 def cost(robot_file: RobotFile, errors: Reality) -> float:
     """Computing time of the physics with these errors over that of the ideal robot, for the targets of a walk."""
-    robot, text = robot_file.robot, urdf(robot_file)
+    robot = robot_file.robot
+    text = urdf(robot_file)
     start, targets = _walk_targets(robot_file)
 
     def seconds(given: Reality | None) -> float:

@@ -1,4 +1,4 @@
-"""What errors of a real robot do to its walk in physics: of phantomx, tripod, straight ahead, without any correction."""
+"""What errors of a real robot do to its walk: phantomx, tripod, straight ahead, without any correction."""
 
 import dataclasses
 import math
