@@ -158,6 +158,7 @@ def test_a_paused_world_stands_still_and_continues_without_catching_up(rig):
         "world": "flat",
         "friction": "0.8",
         "payload [kg]": "0",
+        "reality": "ideal",
         "collisions": 0,
         "torque": True,
         "emergency stop": "no",
