@@ -94,14 +94,16 @@ class ReplayWire:
 class BusLockstep(Lockstep):
     """A planner that drives a simulated robot over a servo bus."""
 
-    def __init__(self, settings: ServoSettings, simulation: Simulation, planner: Planner) -> None:
-        """Connects and arms at the present joint angles."""
+    def __init__(
+        self, settings: ServoSettings, simulation: Simulation, planner: Planner, mounted: ServoSettings | None = None
+    ) -> None:
+        """Connects and arms at the present joint angles. `mounted` are the true settings, by default the driver's."""
         super().__init__(simulation, planner)
         self._time = ReplayTime()
         self._physics = 0.0  # [s] time of the physics
         self._observe: Callable[[Simulation], None] | None = None
         row = PROTOCOLS[settings.protocol]
-        self._world = PhysicsWorld(settings.joints, row.scale, lambda: simulation, self._advance)
+        self._world = PhysicsWorld((mounted or settings).joints, row.scale, lambda: simulation, self._advance)
         self._world.engage()
         wire = ReplayWire(settings.baud, emulated_device(settings.protocol, self._world, settings.ids), self._time)
         start = simulation.joints

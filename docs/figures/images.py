@@ -25,7 +25,7 @@ PICTURES = {  # by script, in docs/images
     "motions": tuple(f"motions/{name}.gif" for name in MOTIONS),
     "nav2": ("nav2.gif",),
     "patrol": ("patrol.png",),
-    "terminal": ("calibrate-rest.svg", "calibrate-verify.svg", "calibrate-wiggle.svg", "servos-watch.svg"),
+    "terminal": ("calibrate-rest.svg", "calibrate-wiggle.svg", "servos-watch.svg"),
     "walks": ("rough.png", "walk.gif"),
     "interview": ("interview.png",),
     "page": ("page-estop.png", "page-phone.png", "page.png"),

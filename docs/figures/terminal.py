@@ -94,15 +94,11 @@ def table() -> str:
 def draw() -> None:
     """Writes the pictures."""
     lines = folded(calibration())
-    at = {
-        name: next(k for k, line in enumerate(lines) if name in line)
-        for name in ("servo 8:", "The rest", "Are all feet")
-    }
+    at = {name: next(k for k, line in enumerate(lines) if name in line) for name in ("servo 8:", "The rest")}
     copied = next(k for k, line in enumerate(lines) if line.startswith("measure the scale"))
     parts = {
         "calibrate-wiggle": [*lines[: at["servo 8:"]], "…"],
         "calibrate-rest": [*lines[at["The rest"] : copied + 8]],
-        "calibrate-verify": lines[at["Are all feet"] :],
         "servos-watch": folded(table()),
     }
     for name, part in parts.items():

@@ -93,6 +93,11 @@ COMMANDS = {
         "my_robot.yaml --paper a3",
         "where the dots of the robot are best",
     ),
+    "calibrate-self": Command(
+        "commissioning.calibrate_self",
+        "let a robot measure its joint zeros and lengths on its own feet, and write them into its robot file",
+        "my_robot.yaml",
+    ),
     "first": Command(
         "commissioning.first",
         "lead through the first evening with a robot, from the stand to a slow walk",

@@ -18,6 +18,7 @@ from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.section_writer import own_file
 from hexapod_control.config.sentence import TEXTS, Sentence
 from hexapod_control.config.shipped_files import use_venv_prefix
+from hexapod_control.core.calibration.pose_recording import PoseTour
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneError
 from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.calibration.assign_ids import USUAL_IDS
@@ -178,3 +179,10 @@ class RobotHardware:
 
         file: RobotFile = load(self._path)
         return drive(file, settings, motion, check=self._check)
+
+    def tour(self, path: Path, settings: ServoSettings, tour: PoseTour) -> None:
+        """Starts the nodes and takes the robot of a file through a tour. Only this imports ROS."""
+        use_venv_prefix()
+        from hexapod_control.cli.commissioning.first_drive import tour_with
+
+        tour_with(path, settings, tour, lambda done: None, check=self._check)

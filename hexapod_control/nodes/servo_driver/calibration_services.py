@@ -4,8 +4,7 @@
 terminal) answer the question on `~/calibration/prompt`; `save` confirms the last question; `cancel` ends the
 calibration without changing the file.
 The prompt is JSON: `state` (idle, working, asking, saved, ended), `number` of the question, `step`, `question` (its
-text), `prompt` (its kind, values, choices and joint, for programs), `said` (texts since the last answer) and
-`residuals_mm` (height of each foot above the plane through all feet).
+text), `prompt` (its kind, values, choices and joint, for programs) and `said` (texts since the last answer).
 """
 
 from __future__ import annotations
@@ -119,7 +118,7 @@ class CalibrationRun:
     def prompt(self) -> Mapping[str, object]:
         """Content of calibration/prompt."""
         dialog: DialogState = self.dialog.state
-        shown = {"number": dialog.number, "step": self.step, "residuals_mm": self._residuals()}
+        shown = {"number": dialog.number, "step": self.step}
         if not self.running:
             return {**self.outcome, **shown}
         prompt = dialog.prompt
@@ -130,9 +129,6 @@ class CalibrationRun:
             "said": [str(text) for text in dialog.said],
             **shown,
         }
-
-    def _residuals(self) -> dict[str, float]:
-        return {leg: round(1000.0 * height, 2) for leg, height in self._session.residuals.items()}
 
     def check(self) -> None:
         """Ends the calibration if the driver has taken the bus back."""

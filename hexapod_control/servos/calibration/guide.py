@@ -18,13 +18,12 @@ from hexapod_control.servos.calibration.steps.check_joints import check
 from hexapod_control.servos.calibration.steps.feet_on_dots import feet_on_dots
 from hexapod_control.servos.calibration.steps.horn_fit import fit_ranges
 from hexapod_control.servos.calibration.steps.identify_joints import wiggle
-from hexapod_control.servos.calibration.steps.level_feet import Residuals, verify
 from hexapod_control.servos.calibration.steps.rest_pose import rest
 from hexapod_control.servos.calibration.steps.scale_and_limits import measure
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 ITEMIZED = ("wiggle", "check", "rest", "marks", "limits")  # steps whose finished items are saved
-STEPS = ("wiggle", "check", "rest", "marks", "limits", "dots", "verify")
+STEPS = (*ITEMIZED, "dots")
 
 
 class CalibrationGuide:
@@ -40,7 +39,6 @@ class CalibrationGuide:
     ) -> None:
         """`accept` raises RobotFileError for calibrations, in row order, that the robot file cannot have."""
         self.step = ""  # name of the present step
-        self.residuals: Residuals = {}  # of the feet, once measured
         self.jogger = jogger
         self.on_progress: Callable[[CalibrationProgress], None] = lambda progress: None  # after every item
         self._resumed: CalibrationProgress | None = None
@@ -67,7 +65,6 @@ class CalibrationGuide:
             "rest": lambda: rest(state),
             measuring: lambda: measure(state, steps),
             "dots": lambda: feet_on_dots(state),
-            "verify": lambda: verify(state, self._store_residuals),
         }
         resumed = self._resumed
         fit_ranges(state)
@@ -88,6 +85,3 @@ class CalibrationGuide:
                 return
             except Back:
                 self._state.say(Sentence("first_question", step=step))
-
-    def _store_residuals(self, residuals: Residuals) -> None:
-        self.residuals = residuals

@@ -14,7 +14,6 @@ from hexapod_control.servos.calibration.dialog import Abandoned, Choice, Dialog,
 from hexapod_control.servos.calibration.guide import STEPS, CalibrationGuide
 from hexapod_control.servos.calibration.progress_file import ProgressFile
 from hexapod_control.servos.calibration.servo_jogger import MIDDLE, ServoJogger
-from hexapod_control.servos.calibration.steps.level_feet import Residuals
 from hexapod_control.servos.preflight import inspect, with_offsets
 from hexapod_control.servos.protocol_registry import PROTOCOLS, scale
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
@@ -72,11 +71,6 @@ class CalibrationSession:
     def step(self) -> str:
         """Name of the present step."""
         return SAVE if self._saving else self.guide.step
-
-    @property
-    def residuals(self) -> Residuals:
-        """Height [m] of each leg's foot above the plane, once measured."""
-        return self.guide.residuals
 
     def run(self, steps: Sequence[str]) -> bool:
         """Calibrates and saves. Returns False if nothing has changed. The torque is off at the end in every case.

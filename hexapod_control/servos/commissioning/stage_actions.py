@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Protocol
 
 from hexapod_control.config.bounded_yaml import read_text
@@ -18,12 +19,14 @@ from hexapod_control.config.robots.robot_file import RobotFile, from_text
 from hexapod_control.config.robots.servo_table import permitted, servo_table, usual_voltage, version_for, versions
 from hexapod_control.config.section_writer import save_text, with_values
 from hexapod_control.config.sentence import Sentence
+from hexapod_control.core.calibration.pose_recording import PoseTour
 from hexapod_control.core.names import quoted
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, ServoQuantity
 from hexapod_control.servos.calibration.assign_ids import USUAL_IDS, IdAssignment
 from hexapod_control.servos.calibration.calibration_state import resting
 from hexapod_control.servos.calibration.dialog import DONE, Back, Choice, Dialog, Prompt, Typed, agreed, name, yes_or_no
 from hexapod_control.servos.calibration.progress_file import ProgressFile
+from hexapod_control.servos.calibration.self_calibration import NotCalibratedError, SelfCalibration
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.calibration.session import CalibrationSession
 from hexapod_control.servos.commissioning.board_channels import ask_channels, on_channels
@@ -71,6 +74,9 @@ class Hardware(Protocol):
 
         Raises StageError.
         """
+
+    def tour(self, path: Path, settings: ServoSettings, tour: PoseTour) -> None:
+        """Starts the nodes, takes the robot of a file through a tour, and sits down. Raises StageError."""
 
 
 class StageActions:
@@ -380,6 +386,13 @@ class StageActions:
     def walk(self) -> Sentence:
         """Walks slowly."""
         return self._drive("walk", Sentence("walked_straight"))
+
+    def measure(self) -> Sentence:
+        """The robot measures its joint zeros and lengths on its own feet."""
+        try:
+            return SelfCalibration(self._load, self._settings, self._hardware.tour, self._dialog).run()
+        except NotCalibratedError as error:
+            raise StageError(Sentence.of(error)) from None
 
     def _drive(self, motion: str, question: Sentence) -> Sentence:
         self._confirm(Sentence("on_free_floor"))

@@ -55,6 +55,7 @@ STAGES = (
     Stage("stand_up", 3, "weight"),
     Stage("step", 3, "walk"),
     Stage("walk", 3, "walk"),
+    Stage("measure", 6, "weight"),
 )
 BY_KEY: Mapping[str, Stage] = {stage.key: stage for stage in STAGES}
 

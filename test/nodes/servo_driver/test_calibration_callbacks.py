@@ -54,7 +54,7 @@ class Bench:
         self.error = self.silent = None  # of the session, of the bus
         self.protocol, self.refusal, self.pace = "feetech_st", "", None
         self.lease = SimpleNamespace(over="", identify=self._identify)
-        self.session = SimpleNamespace(step="wiggle", residuals={"left_front": 0.0012345}, run=self._run)
+        self.session = SimpleNamespace(step="wiggle", run=self._run)
         self.driver = SimpleNamespace(
             lend=lambda: self.lease, give_back=self.returned.append, recalibrate=self._recalibrate
         )
@@ -149,7 +149,7 @@ def test_the_prompt_is_published_when_it_changes(made):
     ):
         made.dialog.state = state
         made.services.tick()
-    rest = {"step": "wiggle", "residuals_mm": {"left_front": 1.23}}
+    rest = {"step": "wiggle"}
     assert made.prompts[1:] == [
         {"state": "working", "question": "", "prompt": None, "said": [], "number": 0, **rest},
         {

@@ -3,11 +3,10 @@
 import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from support.kits.calibrating_user import User, run
 from support.kits.memory_wire import Kit
-from support.phantomx import LEGS, lying, robot
+from support.phantomx import LEGS, robot
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.sentence import Sentence
@@ -51,19 +50,12 @@ def test_a_correct_assignment_is_confirmed_with_one_turn_of_each_joint():
         ("ssc32", "check", ["introduction_check_by_eye"]),
         ("feetech_st", "rest", ["introduction_rest_by_hand"]),
         ("ssc32", "rest", ["introduction_rest_by_jogging jog_help"]),
-        ("feetech_st", "verify", ["introduction_verify_on_table", "heights feet_above_plane"]),
-        (
-            "ssc32",
-            "verify",
-            ["introduction_verify_with_paper", "robot_stands jog_help", "heights feet_were_above_plane"],
-        ),
         ("feetech_st", "wiggle", ["help_wiggle"]),
         ("ssc32", "wiggle", ["help_wiggle", "all_will_move to_the_middle"]),
     ],
 )
 def test_every_step_begins_with_what_is_to_be_done_and_ends_with_what_was_found(protocol, step, sentences):
-    start = np.ravel(lying()) if step == "verify" else [REST_POSE[row % 3] for row in range(18)]
-    user = User(Kit(protocol, start=start))
+    user = User(Kit(protocol, start=[REST_POSE[row % 3] for row in range(18)]))
     user.answers = [(f"which_joint {user.kit.mounted[row].id}", f"{legs} +") for row, legs in enumerate(NAMES)]
     run(user.kit, user, [step])
     assert [each for each in sentences if len(user.shown(each)) != 1] == []
@@ -324,7 +316,7 @@ def test_every_finished_servo_joint_and_leg_is_noted_and_what_is_asked_within_a_
     guide = CalibrationGuide(robot(), kit.settings.joints, kit.jogger(kit.bus()), User(kit, [("measure_limits", "y")]))
     noted = []
     guide.on_progress = lambda progress: noted.append((progress.step, progress.done))
-    guide.run(kit.settings.ids, ["check", "rest", "limits", "verify"])
+    guide.run(kit.settings.ids, ["check", "rest", "limits"])
     expected = [("check", 18), ("rest", 6), ("limits", 6)]
     assert noted == [(step, done) for step, count in expected for done in range(1, count + 1)]
 

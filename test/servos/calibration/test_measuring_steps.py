@@ -1,26 +1,22 @@
-"""The steps of the calibration that measure: rest pose, scale, limits, and whether all feet lie in one plane."""
+"""The steps of the calibration that measure: rest pose, scale and limits."""
 
 import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
-from support.kits.calibrating_user import User, guided, row_of, run
+from support.kits.calibrating_user import User, row_of, run
 from support.kits.memory_wire import Kit
-from support.phantomx import LEGS, lying, robot, standing_joints
+from support.phantomx import LEGS
 
-from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.calibration.calibration_state import LIMIT_CLEARANCE, REST_POSE
-from hexapod_control.servos.calibration.steps.foot_plane import plane, residuals, trims
 
-TRIMS = {1: 0.04, 4: -0.03}  # [rad] of the femurs of these legs
 RAW_UNIT_RAD = 1.0 / 651.9
 MARGIN, STOPS = math.radians(3.0), (-0.7, 0.9)  # [rad] from the centers
 
 
 class Measurer(User):
-    """Turns joints to the requested marks and stops; jogs feet down until they clamp the paper."""
+    """Turns joints to the requested marks and stops."""
 
     def on_hold_pose(self, prompt, meanwhile):
         self.turn_to(row_of(prompt), math.radians(prompt.text.values["pose"].values["degrees"]))
@@ -32,22 +28,8 @@ class Measurer(User):
             meanwhile()
         self.turn_to(row_of(prompt), center + sum(STOPS) / 2.0)
 
-    def on_jog(self, prompt, meanwhile):
-        if prompt.text.values["target"].kind == "holds_paper":
-            row = row_of(prompt)
-            step = round(self.kit.mounted[row].raw(standing_joints().flat[row]) - prompt.text.values["position"])
-            return f"{step:+d}" if step else ""
-
     def turn_to(self, row, angle):
         self.kit.turn(row, angle - self.kit.angle(row))
-
-
-def changed_trims():
-    return [(3 * leg + 1, {"trim": trim}) for leg, trim in TRIMS.items()]
-
-
-def true_trims():
-    return [TRIMS.get(leg, 0.0) for leg in range(6)]
 
 
 # --- the rest pose ------------------------------------------------------------------------------------------
@@ -152,54 +134,3 @@ def test_limits_that_leave_out_the_rest_pose_are_not_used_and_nothing_is_copied_
     user = Measurer(kit, [("measure_limits left_front", "y"), *copies])
     assert run(kit, user, ["limits"]) == kit.settings.joints
     assert len(user.shown("limits_not_used")) == 3
-
-
-# --- the plane of the feet ----------------------------------------------------------------------------------
-
-
-def test_a_foot_off_the_plane_stands_out_and_does_not_tilt_it():
-    points = forward(robot(), lying())
-    tilted = points + np.outer(0.1 * points[:, 0] - 0.2 * points[:, 1] + 0.3, (0.0, 0.0, 1.0))
-    assert plane(tilted) == pytest.approx((0.1, -0.2, 0.3 + points[0, 2]), abs=1e-6)
-    tilted[4, 2] += 0.01
-    expected = [0.0] * 6
-    expected[4] = 0.01 / math.sqrt(1.0 + 0.1**2 + 0.2**2)
-    assert residuals(tilted) == pytest.approx(expected, abs=1e-6)
-
-
-def test_trims_bring_all_feet_into_the_plane_of_most():
-    row = np.array(lying())
-    row[:, 1] -= true_trims()
-    assert trims(robot(), row) == pytest.approx(true_trims(), abs=1e-5)
-    row[2, 1] -= 0.6
-    assert trims(robot(), row)[2] == pytest.approx(0.35)  # at most
-
-
-@pytest.mark.parametrize("answer", ["y", "n"])
-def test_feet_on_a_table_show_the_trims_of_the_femurs(answer):
-    kit = Kit(changes=changed_trims(), start=np.ravel(lying()))
-    user = User(kit, [("trim_femurs", answer)])
-    guide = guided(kit, user, ["verify"])
-    seen = np.array(lying())
-    seen[:, 1] -= true_trims()
-    heights = forward(robot(), seen)[:, 2] - forward(robot(), lying())[:, 2]
-    expected = np.zeros(6) if answer == "y" else heights
-    assert list(guide.residuals) == list(LEGS)
-    assert list(guide.residuals.values()) == pytest.approx(expected, abs=2 * 0.3 * RAW_UNIT_RAD)
-    trimmed = [joint.trim for joint in guide.joints[1::3]]
-    assert trimmed == pytest.approx(true_trims() if answer == "y" else [0.0] * 6, abs=3 * RAW_UNIT_RAD)
-    assert {joint.trim for row, joint in enumerate(guide.joints) if row % 3 != 1} == {0.0}
-    worst = 1000.0 * np.abs(heights).max()
-    (shown,) = user.shown("heights feet_above_plane")
-    assert shown.values["worst"] == pytest.approx(worst, abs=0.9)
-
-
-def test_feet_that_hold_sheets_of_paper_show_the_trims_of_hobby_servos():
-    kit = Kit("ssc32", changes=changed_trims())
-    user = Measurer(kit)
-    guide = guided(kit, user, ["verify"])
-    assert [joint.trim for joint in guide.joints[1::3]] == pytest.approx(true_trims(), abs=1e-3)
-    lifted = standing_joints()
-    lifted[:, 1] += true_trims()
-    heights = forward(robot(), lifted)[:, 2] - forward(robot(), standing_joints())[:, 2]
-    assert list(guide.residuals.values()) == pytest.approx(heights, abs=4e-4)

@@ -149,9 +149,7 @@ class Person(Operator):
             self.jogged = None
             return ""
         self.jogged = (row, target)
-        if target.kind == "holds_paper":
-            angle = standing_joints().ravel()[row]
-        elif target.kind == "at_angle":
+        if target.kind == "at_angle":
             angle = math.radians(float(target.values["degrees"]))
         else:  # one of the names of the rest pose
             angle = REST_POSE[row % 3] + self.mounted.crooked.get(row, 0.0)

@@ -1,1 +1,1 @@
-"""The steps of the guided calibration: wiggle, check, rest, marks and limits, dots, verify."""
+"""The steps of the guided calibration: wiggle, check, rest, marks and limits, dots."""

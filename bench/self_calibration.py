@@ -1,0 +1,156 @@
+"""`hexapod calibrate-self` of robots with hidden errors, over driver, emulated bus and physics in lock step.
+
+    python bench/self_calibration.py phantomx feetech_st 0 20
+
+runs it for the robots with seeds 0 to 19, and prints what is left of their errors.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from bus_replay import BusLockstep
+
+from hexapod_control.config.robots.robot_file import load, resolve
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.config.sentence import Sentence
+from hexapod_control.core.calibration.pose_recording import PoseTour
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, quaternion_angles
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.reality import Reality
+from hexapod_control.core.robot import Robot
+from hexapod_control.evaluation.lockstep import CONTROL_PERIOD_S
+from hexapod_control.servos.calibration.dialog import Dialog, Prompt
+from hexapod_control.servos.calibration.self_calibration import NotCalibratedError, SelfCalibration
+from hexapod_control.servos.settings.servo_section import ServoSettings, servo_settings
+from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.start_poses import sitting_pose
+from hexapod_control.sim.world_settings import WorldSettings
+
+TILT_NOISE_RAD = math.radians(0.1)
+POSE_TICKS = 10  # between two body poses
+SETTLE_TICKS = 50
+
+
+def hidden_errors(robot: Robot, seed: int) -> Reality:
+    """Zeros within 4 deg, play of 0.3 to 2 deg, delay of 5 to 60 ms, stiffness within half, lengths within 3 mm."""
+    rng = np.random.default_rng([seed, 77])
+
+    def between(low: float, high: float) -> Array:
+        drawn: Array = rng.uniform(low, high, (len(robot.legs), 3))
+        return drawn
+
+    return Reality(
+        len(robot.legs),
+        zero_offset=np.radians(between(-4.0, 4.0)),
+        backlash=np.radians(between(0.3, 2.0)),
+        latency=between(0.005, 0.06),
+        stiffness=between(0.5, 1.5),
+        length=between(-0.003, 0.003),
+        hip=between(-0.001, 0.001),
+        imu_mounting=np.radians(rng.uniform(-2.0, 2.0, 3)),
+        seed=seed,
+    )
+
+
+class Agreeing(Dialog):
+    """Says yes, and keeps what was said."""
+
+    def __init__(self) -> None:
+        self.said: list[Sentence] = []
+
+    def say(self, text: Sentence) -> None:
+        """Keeps it."""
+        self.said.append(text)
+
+    def answer_to(self, prompt: Prompt, meanwhile: Callable[[], None] | None = None) -> str:
+        """Yes."""
+        return "y" if len(prompt.choices) > 1 else ""
+
+
+class HiddenRobot:
+    """A simulated robot with hidden errors whose file and servo settings are those of the user."""
+
+    def __init__(self, path: Path, protocol: str, seed: int) -> None:
+        self._file = load(path)
+        self._mounted = servo_settings(self._file, protocol, "the wire")
+        self.errors = hidden_errors(self._file.robot, seed)
+        self._rng = np.random.default_rng(seed)
+
+    def record(self, path: Path, settings: ServoSettings, tour: PoseTour) -> None:
+        """Takes it through a tour, as the nodes do."""
+        robot = self._file.robot
+        world = WorldSettings(between_targets="linear")
+        simulation = Simulation(robot, urdf(self._file), world, self.errors)
+        simulation.reset(sitting_pose(robot))
+        lockstep = BusLockstep(settings, simulation, Planner(load(path).robot), self._mounted)
+        lockstep.stand()
+        lockstep.planner.halt()
+        for _ in range(SETTLE_TICKS):
+            lockstep.tick()
+        stall = np.array([[joint.stall_torque for joint in leg.joints] for leg in robot.legs])
+        for tick in range(math.ceil(tour.duration / CONTROL_PERIOD_S) + 2):
+            now = tick * CONTROL_PERIOD_S
+            if tick % POSE_TICKS == 0:
+                lockstep.planner.request_pose(tour.goal(now) if now < tour.duration else NEUTRAL)
+            lockstep.tick()
+            snapshot = lockstep.driver.snapshot
+            roll, pitch, _ = quaternion_angles(*simulation.inertial().orientation)
+            noise = TILT_NOISE_RAD * self._rng.standard_normal(2)
+            torques = None if snapshot.loads is None else snapshot.loads * stall
+            if snapshot.joints is not None:
+                tour.take(now + CONTROL_PERIOD_S, snapshot.joints, (roll + noise[0], pitch + noise[1]), torques)
+
+
+def measure(name: str, protocol: str, seed: int) -> tuple[Array, Array]:
+    """Errors of the zeros [deg] and of the lengths [mm] (n, 3) that are left. Raises NotCalibratedError."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "mine.yaml")
+        shutil.copyfile(resolve(name), path)
+        hidden = HiddenRobot(path, protocol, seed)
+        before = servo_settings(load(path), protocol, "the wire")
+        SelfCalibration(lambda: load(path), lambda: before, hidden.record, Agreeing()).run()
+        file = load(path)
+        after = servo_settings(file, protocol, "the wire")
+        trims = [new.trim - old.trim for new, old in zip(after.joints, before.joints, strict=True)]
+        lengths = np.array([(leg.coxa.length, leg.femur.length, leg.tibia.length) for leg in file.robot.legs])
+        nominal = load(resolve(name)).robot
+        plan = np.array([(leg.coxa.length, leg.femur.length, leg.tibia.length) for leg in nominal.legs])
+    zeros = np.degrees(np.array(trims).reshape(-1, 3) - hidden.errors.zero_offset)
+    return zeros, 1000.0 * (lengths - plan - hidden.errors.length)
+
+
+def _figures(values: Array) -> str:
+    return f"{math.sqrt(float(np.mean(values**2))):.2f} rms, {float(np.abs(values).max()):.2f} at most"
+
+
+def main(name: str, protocol: str, first: int, last: int) -> None:
+    """Prints a line per robot, and one for all."""
+    zeros = []
+    lengths = []
+    for seed in range(first, last):
+        begin = time.process_time()
+        try:
+            left = measure(name, protocol, seed)
+        except NotCalibratedError as error:
+            print(f"{name} {protocol} {seed}: {error}", flush=True)
+            continue
+        zeros.append(left[0])
+        lengths.append(left[1])
+        took = time.process_time() - begin
+        print(f"{name} {protocol} {seed}: zeros {_figures(left[0])} deg; lengths {_figures(left[1])} mm; {took:.0f} s",
+              flush=True)  # fmt: skip
+    if zeros:
+        print(f"{name} {protocol}: zeros {_figures(np.array(zeros))} deg; lengths {_figures(np.array(lengths))} mm")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

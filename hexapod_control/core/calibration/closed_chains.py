@@ -1,0 +1,565 @@
+r"""Joint zeros, lengths and hips of a robot that stands on planted feet, from measured joint angles of many body poses.
+
+While the body moves, every two planted feet close a chain over the body: the feet stay where they are, and all stand on
+one plane. Wrong zeros and lengths violate that, differently in every pose. Unknown are, besides the corrections, in
+each pose the place p and rotation R of the body, and where each foot stands. For leg i in pose k, with the measured
+angles q, the corrections d and the way s that the ball of the foot has rolled, the residual is
+
+    e = R (hip + d_hip + foot(q + d_zero, length + d_length)) + p - s - place_ik
+
+and for the IMU, mounted with a rotation M, on a floor with the vertical u, that of the measured vertical v:
+M^T R^T u - v. From pose to pose a foot slips a little, so its place is a random walk; all feet have a constant height.
+How far a step goes is estimated, so that the residuals are as large as they should be. The weight of a foot falls with
+its residual (Geman-McClure): one that hangs in the air does not count. The corrections have priors. Gauss-Newton
+eliminates body and feet pose by pose, from the first to the last; what remains is the inverse of the covariance of the
+corrections.
+References: J. Hollerbach, W. Khalil, M. Gautier, "Model Identification", Springer Handbook of Robotics, 2016;
+Z. Zhang, "Parameter estimation techniques", Image and Vision Computing 15, 1997 (weights).
+
+The derivatives are taken at the joint angles with which every foot is always in the same place, not at the measured
+ones: there they would contain noise and slip, and a smaller robot would seem to fit better, as it slips less.
+
+Arrays: n legs, m poses; columns coxa, femur, tibia.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.robot import Point, Robot
+
+Mask = NDArray[np.bool_]
+
+MIN_POSES = 3
+MIN_FEET = 3  # planted in a pose
+STEP = 1e-6  # [rad, m] of the central differences
+DAMPING = 0.002  # [m/rad] of a step of the joint angles, for stretched legs
+PIN = 1e-6  # [m, rad] place and heading of the first pose, which are a matter of definition
+ROUNDS = 40  # of Gauss-Newton and new weights, at most
+LAST_ROUNDS = 6  # with the slip that was found
+CONVERGED = 1e-5  # [rad, m] greatest change of a correction in a round
+TAIL = 6.0  # standard deviations of the residual of a foot at which its weight is a quarter
+MIN_WEIGHT = 1e-3
+MIN_SLIP = 0.0001  # [m]
+MAX_SLIP = 0.01  # [m]
+PUSHED = 3.0  # factor on the slip that is found: feet slip where wrong zeros push them, which tells nothing
+SAME_SLIP = 0.05  # relative change of the slip in a round, up to which it is found
+LOOSE = 1.0  # [1/m^2] information about the place of a foot in the air
+
+
+@dataclass(frozen=True, slots=True)
+class StandingPose:
+    """What was measured in one pose, at rest."""
+
+    joints: Array  # (n, 3) [rad] measured, or commanded with the planned sag
+    tilt: Point | None = None  # [rad] roll and pitch by the IMU
+    planted: tuple[bool, ...] = ()  # empty: all feet
+    stance: int = 0  # number of the stance: in another one, all feet have new places
+
+
+@dataclass(frozen=True, slots=True)
+class ChainNoise:
+    """Standard deviations of what is measured. The slip from pose to pose is estimated."""
+
+    angle: float = math.radians(0.1)  # [rad] of a joint angle
+    height: float = 0.00015  # [m] of a foot
+    jitter: float = 0.0002  # [m] of a foot about its place
+    tilt: float = math.radians(0.2)  # [rad] of the IMU, in one pose
+
+
+@dataclass(frozen=True, slots=True)
+class ChainPrior:
+    """Standard deviations of the corrections before anything is measured."""
+
+    zero: float = math.radians(3.0)  # [rad] of a joint
+    length_share: float = 0.02  # of a length
+    length: float = 0.0015  # [m] of a length, at least
+    hip: float = 0.001  # [m] of a hip along each axis
+    mounting: float = math.radians(4.0)  # [rad] of the IMU about each axis
+    floor: float = math.radians(0.4)  # [rad] of the floor against the horizontal
+    bump: float = 0.003  # [m] of the floor under a foot
+
+
+@dataclass(frozen=True, slots=True)
+class Corrections:
+    """What is to be added to the robot file; or the standard deviations of that."""
+
+    zeros: Array  # (n, 3) [rad] to add to the measured angles
+    lengths: Array  # (n, 3) [m]
+    hips: Array  # (n, 3) [m] in base_link
+    mounting: Array  # (3,) [rad] of the IMU: roll, pitch and yaw of its axes in base_link
+    bumps: Array  # (n,) [m] height of the floor under each foot
+
+
+@dataclass(frozen=True, slots=True)
+class ChainEstimate:
+    """The corrections with their deviations, and how well they explain the poses."""
+
+    corrections: Corrections
+    deviations: Corrections
+    priors: Corrections
+    residuals: Array  # (m, n, 3) [m] of the feet from their places, along x, y, z of the floor
+    places: Array  # (m, n, 2) [m] of the feet on the floor
+    weights: Array  # (m, n) of the feet, from 0 to 1
+    slip: float  # [m] standard deviation of the steps of the feet along each axis
+    scale: float  # of the residuals, in standard deviations
+
+    @property
+    def misfit(self) -> Array:
+        """Typical distance (n,) [m] of each foot from where it stands: median over the poses."""
+        fixed = self.places - np.median(self.places, axis=0)
+        apart = self.residuals + np.concatenate([fixed, np.zeros((*fixed.shape[:2], 1))], -1)
+        median: Array = np.median(np.linalg.norm(apart, axis=-1), axis=0)
+        return median
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """What was measured in all poses."""
+
+    joints: Array  # (m, n, 3) [rad]
+    planted: Mask  # (m, n)
+    verticals: Array  # (m, 3) in the frame of the IMU
+    seen: Mask  # (m,) whether there was a vertical
+    stances: NDArray[np.int_]  # (m,)
+
+    @property
+    def starts(self) -> Mask:
+        """Whether a pose (m,) is the first one of its stance."""
+        return np.concatenate([[True], np.diff(self.stances) != 0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Unknowns:
+    common: Array  # (g,) zeros, lengths, hips, mounting, floor, bumps
+    poses: Array  # (m, 6) place and roll, pitch, yaw of the body
+    places: Array  # (m, n, 2) [m] of the feet
+
+
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    """Weights of the residuals and of the steps of the feet."""
+
+    feet: Array  # (m, n)
+    steps: Array  # (m - 1, n)
+    slip: float  # [m] standard deviation of a step along each axis
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Weighted residuals of all poses, their derivatives by the common unknowns, and by those of the pose."""
+
+    residuals: Array  # (m, r)
+    common: Array  # (m, r, g)
+    pose: Array  # (m, r, 6 + 2 n)
+
+
+class ClosedChains:
+    """The least-squares problem of one robot."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        noise: ChainNoise = ChainNoise(),
+        prior: ChainPrior = ChainPrior(),
+    ) -> None:
+        legs = robot.legs
+        self._robot = robot
+        self._noise = noise
+        self._count = len(legs)
+        self._lengths = np.array([(leg.coxa.length, leg.femur.length, leg.tibia.length) for leg in legs])
+        self._offsets = np.array([(leg.femur_lateral, leg.femur_vertical) for leg in legs])
+        self._hips = np.array([leg.hip for leg in legs])
+        self._axes = np.array([_rotation(np.array((*leg.tilt, leg.hip_yaw))) for leg in legs])  # hip frame to base_link
+        n = self._count
+        deviations = (
+            np.full(3 * n, prior.zero),
+            np.maximum(prior.length_share * self._lengths, prior.length).ravel(),
+            np.full(3 * n, prior.hip),
+            np.full(3, prior.mounting),
+            np.full(2, prior.floor),
+            np.full(n, prior.bump),
+        )
+        self._ends = np.cumsum([len(part) for part in deviations])[:-1]
+        self._deviations = np.concatenate(deviations)
+        self._information = self._deviations**-2.0
+
+    # --- the estimate ------------------------------------------------------------------------------------------
+
+    def estimate(self, poses: Sequence[StandingPose], *, corrected: bool = True) -> ChainEstimate:
+        """The corrections. Raises ValueError with fewer than MIN_POSES poses, or MIN_FEET planted feet in one.
+
+        Not `corrected`: all corrections are zero, and only poses and places of the feet are found.
+        """
+        measured = self._measured(poses)
+        x = self._start(measured)
+        planted = measured.planted.astype(float)
+        steps = planted[1:] * planted[:-1] * ~measured.starts[1:, None]
+        weights = _Weights(planted, steps, MAX_SLIP)
+        covariance = np.zeros((0, 0))
+        misfit = 1.0
+        for _ in range(ROUNDS):
+            before = x.common
+            x, covariance = self._improved(x, measured, weights, weights.slip, corrected=corrected)
+            slip = weights.slip
+            weights, misfit = self._weights(x, measured, weights, covariance)
+            same = abs(weights.slip / slip - 1.0) < SAME_SLIP
+            if same and np.abs(x.common - before).max() < CONVERGED:
+                break
+        for _ in range(LAST_ROUNDS):
+            x, covariance = self._improved(x, measured, weights, PUSHED * weights.slip, corrected=corrected)
+        covariance = max(1.0, misfit) * covariance
+        return ChainEstimate(
+            self._corrections(x.common),
+            self._corrections(np.sqrt(np.diag(covariance))),
+            self._corrections(self._deviations),
+            self._residuals(x, measured.joints),
+            x.places,
+            weights.feet,
+            weights.slip,
+            math.sqrt(misfit),
+        )
+
+    def information(self, joints: Array) -> Array:
+        """What each pose with joint angles (m, n, 3) [rad] tells: (m, g, g), if the feet stand where they should."""
+        measured = self._measured([StandingPose(angles, (0.0, 0.0)) for angles in joints])
+        x = self._start(measured)
+        rows = self._rows(x, measured, _Weights(measured.planted.astype(float), np.zeros((0, 0)), MIN_SLIP))
+        pose = rows.pose[..., :6]
+        cross = np.swapaxes(pose, 1, 2) @ rows.common
+        between = np.swapaxes(cross, 1, 2) @ np.linalg.solve(np.swapaxes(pose, 1, 2) @ pose, cross)
+        told: Array = np.swapaxes(rows.common, 1, 2) @ rows.common - between
+        return told
+
+    @property
+    def prior_information(self) -> Array:
+        """The information (g, g) before the first pose."""
+        return np.diag(self._information)
+
+    def _measured(self, poses: Sequence[StandingPose]) -> _Measured:
+        planted = np.array([pose.planted or (True,) * self._count for pose in poses], dtype=bool)
+        if len(poses) < MIN_POSES or (planted.sum(1) < MIN_FEET).any():
+            raise ValueError(f"at least {MIN_POSES} poses on at least {MIN_FEET} feet are needed")
+        tilts = [pose.tilt for pose in poses]
+        return _Measured(
+            np.array([pose.joints for pose in poses], dtype=float),
+            planted,
+            np.array([vertical(tilt) if tilt else (0.0, 0.0, 1.0) for tilt in tilts]),
+            np.array([tilt is not None for tilt in tilts]),
+            np.array([pose.stance for pose in poses]),
+        )
+
+    def _parts(self, common: Array) -> tuple[Array, Array, Array, Array, Array, Array]:
+        """Zeros, lengths, hips (n, 3), mounting (3,), floor (2,) and bumps (n,) of common unknowns."""
+        zeros, lengths, hips, mounting, floor, bumps = np.split(common, self._ends)
+        n = self._count
+        return zeros.reshape(n, 3), lengths.reshape(n, 3), hips.reshape(n, 3), mounting, floor, bumps
+
+    def _corrections(self, common: Array) -> Corrections:
+        zeros, lengths, hips, mounting, _, bumps = self._parts(common)
+        return Corrections(zeros, lengths, hips, mounting, bumps)
+
+    def _start(self, measured: _Measured) -> _Unknowns:
+        """In each stance the feet of its first pose on a level floor, and the rigid motion from there (W. Kabsch)."""
+        n = self._count
+        none = np.zeros((n, 3))
+        centers, knees = self._centers(measured.joints, none)
+        poses = np.zeros((len(measured.joints), 6))
+        places = np.zeros((len(poses), n, 2))
+        for first in np.flatnonzero(measured.starts):
+            rows = np.flatnonzero(measured.stances == measured.stances[first])
+            planted = measured.planted[first]
+            level = centers[first] @ _levelled(centers[first][planted]).T
+            level[:, 2] += self._robot.foot_radius - level[planted, 2].mean()
+            for row in rows:
+                both = planted & measured.planted[row]
+                both = both if both.sum() >= MIN_FEET else np.ones_like(both)
+                rotation, poses[row, :3] = _rigid(centers[row][both], level[both])
+                poses[row, 3:] = _angles(rotation)
+            places[rows] = self._contacts((centers[[first]], knees[[first]]), none, poses[[first]])[0, :, :2]
+        return _Unknowns(np.zeros(len(self._deviations)), poses, places)
+
+    # --- the model ---------------------------------------------------------------------------------------------
+
+    def _centers(self, joints: Array, lengths: Array) -> tuple[Array, Array]:
+        """Ball centers [m], and unit vectors from foot to knee, (m, n, 3) in base_link."""
+        coxa = joints[..., 0]
+        femur = joints[..., 1]
+        lower = femur + joints[..., 2]
+        a, b, c = np.moveaxis(self._lengths + lengths, -1, 0)
+        d, upward = self._offsets.T
+        cos = np.cos(coxa)
+        sin = np.sin(coxa)
+        r = a + b * np.cos(femur) + c * np.cos(lower)
+        z = upward + b * np.sin(femur) + c * np.sin(lower)
+        center = np.stack([r * cos - d * sin, r * sin + d * cos, z], -1)
+        knee = np.stack([-np.cos(lower) * cos, -np.cos(lower) * sin, -np.sin(lower)], -1)
+        return (
+            self._hips + np.einsum("nij,mnj->mni", self._axes, center),
+            np.einsum("nij,mnj->mni", self._axes, knee),
+        )
+
+    def _contacts(self, feet: tuple[Array, Array], hips: Array, poses: Array) -> Array:
+        """Contact points (m, n, 3) [m] over the floor: as `whole_body.rolling_shift`, for many poses."""
+        centers, knee = feet
+        rotation = _rotation(poses[:, 3:])
+        points = np.einsum("mij,mnj->mni", rotation, centers + hips) + poses[:, None, :3]
+        upper = np.einsum("mij,mnj->mni", rotation, knee)
+        across = np.maximum(np.hypot(upper[..., 0], upper[..., 1]), 1e-12)
+        radius = self._robot.foot_radius
+        points[..., :2] -= (radius * np.arctan2(across, upper[..., 2]) / across)[..., None] * upper[..., :2]
+        points[..., 2] -= radius
+        return points
+
+    def _residuals(self, x: _Unknowns, joints: Array) -> Array:
+        """Residuals (m, n, 3) [m] of the feet."""
+        zeros, lengths, hips, _, _, bumps = self._parts(x.common)
+        points = self._contacts(self._centers(joints + zeros, lengths), hips, x.poses)
+        points[..., :2] -= x.places
+        points[..., 2] -= bumps
+        return points
+
+    def _by_leg(self, x: _Unknowns, joints: Array) -> Array:
+        """Derivatives (m, n, 3, 9) of the residuals by zeros, lengths and hip of their leg."""
+        zeros, lengths, hips, _, _, _ = self._parts(x.common)
+        columns = []
+        for kind in range(6):
+            step = np.zeros(3)
+            step[kind % 3] = STEP
+            ends = []
+            for sign in (1.0, -1.0):
+                turned, longer = (sign * step, 0.0 * step) if kind < 3 else (0.0 * step, sign * step)
+                ends.append(self._contacts(self._centers(joints + zeros + turned, lengths + longer), hips, x.poses))
+            columns.append((ends[0] - ends[1]) / (2.0 * STEP))
+        rotation = _rotation(x.poses[:, 3:])
+        columns += [np.broadcast_to(rotation[:, None, :, axis], joints.shape) for axis in range(3)]
+        return np.stack(columns, -1)
+
+    def _by_pose(self, x: _Unknowns, joints: Array) -> Array:
+        """Derivatives (m, n, 3, 6) of the residuals by the pose of the body."""
+        zeros, lengths, hips, _, _, _ = self._parts(x.common)
+        feet = self._centers(joints + zeros, lengths)
+        columns = []
+        for step in STEP * np.eye(6):
+            ends = [self._contacts(feet, hips, x.poses + sign * step) for sign in (1.0, -1.0)]
+            columns.append((ends[0] - ends[1]) / (2.0 * STEP))
+        return np.stack(columns, -1)
+
+    def _in_place(self, x: _Unknowns, measured: _Measured, residuals: Array) -> Array:
+        """Measured angles (m, n, 3) [rad] with which each foot would always be in its mean place, by a Newton step."""
+        by_angle = self._by_leg(x, measured.joints)[..., :3]
+        square = by_angle @ np.swapaxes(by_angle, -1, -2) + DAMPING**2 * np.eye(3)
+        apart = residuals.copy()
+        for stance in np.unique(measured.stances):
+            rows = measured.stances == stance
+            apart[rows, :, :2] += x.places[rows] - x.places[rows].mean(0)
+        step = np.swapaxes(by_angle, -1, -2) @ np.linalg.solve(square, apart[..., None])
+        moved: Array = measured.joints - step[..., 0]
+        return moved
+
+    # --- Gauss-Newton ------------------------------------------------------------------------------------------
+
+    def _weights(
+        self, x: _Unknowns, measured: _Measured, weights: _Weights, covariance: Array
+    ) -> tuple[_Weights, float]:
+        """New weights and slip, with which the residuals are as large as they should be; and their mean square."""
+        residuals = self._residuals(x, measured.joints)
+        whitening = self._whitening(self._by_leg(x, measured.joints)[..., :3])
+        squares = ((whitening @ residuals[..., None])[..., 0] ** 2).sum(-1)
+        steps = np.sum(np.diff(x.places, axis=0) ** 2, -1) / weights.slip**2
+        bodies = 6.0 * len(x.poses) - 3.0 * float(measured.starts.sum())
+        tilts = self._tilt_rows(x, measured).residuals
+        total = float((weights.feet * squares).sum() + (weights.steps * steps).sum() + (tilts**2).sum())
+        rows = 3.0 * weights.feet.sum() + 2.0 * weights.steps.sum() + 2.0 * measured.seen.sum()
+        found = float(np.sum(1.0 - np.diag(covariance) * self._information)) + bodies
+        found += 2.0 * float((measured.planted * weights.feet).sum())
+        misfit = total / max(1.0, float(rows) - found)
+        slip = min(max(weights.slip * misfit**0.5, MIN_SLIP), MAX_SLIP)
+        return _Weights(measured.planted * _weight(squares), weights.steps, slip), misfit
+
+    def _rows(self, x: _Unknowns, measured: _Measured, weights: _Weights) -> _Rows:
+        """Weighted residuals and derivatives of the feet and of the IMU."""
+        n = self._count
+        m = len(x.poses)
+        residuals = self._residuals(x, measured.joints)
+        joints = self._in_place(x, measured, residuals)
+        by_leg = self._by_leg(x, joints)
+        whitening = self._whitening(by_leg[..., :3]) * np.sqrt(weights.feet)[..., None, None]
+        by_leg = whitening @ by_leg
+        common = np.zeros((m, n, 3, len(x.common)))
+        pose = np.zeros((m, n, 3, 6 + 2 * n))
+        pose[..., :6] = whitening @ self._by_pose(x, joints)
+        starts = (0, *self._ends)
+        for leg in range(n):
+            for kind in range(3):
+                first = starts[kind] + 3 * leg
+                common[:, leg, :, first : first + 3] = by_leg[:, leg, :, 3 * kind : 3 * kind + 3]
+            common[:, leg, :, starts[5] + leg] = -whitening[:, leg, :, 2]
+            pose[:, leg, :, 6 + 2 * leg : 8 + 2 * leg] = -whitening[:, leg, :, :2]
+        tilt = self._tilt_rows(x, measured)
+        return _Rows(
+            np.concatenate([(whitening @ residuals[..., None]).reshape(m, 3 * n), tilt.residuals], 1),
+            np.concatenate([common.reshape(m, 3 * n, -1), tilt.common], 1),
+            np.concatenate([pose.reshape(m, 3 * n, -1), tilt.pose], 1),
+        )
+
+    def _whitening(self, by_angle: Array) -> Array:
+        """Matrices (m, n, 3, 3) that give the residuals of the feet unit covariance."""
+        noise = self._noise
+        covariance = noise.angle**2 * by_angle @ np.swapaxes(by_angle, -1, -2)
+        covariance += np.diag([noise.jitter**2, noise.jitter**2, noise.height**2])
+        inverse: Array = np.linalg.inv(np.linalg.cholesky(covariance))
+        return inverse
+
+    def _tilt_rows(self, x: _Unknowns, measured: _Measured) -> _Rows:
+        """Weighted residuals of the measured vertical, and their derivatives."""
+        _, _, _, mounting, floor, _ = self._parts(x.common)
+        weight = (measured.seen / self._noise.tilt)[:, None]
+        angles = x.poses[:, 3:]
+        common = np.zeros((len(angles), 3, len(x.common)))
+        pose = np.zeros((len(angles), 3, 6 + 2 * self._count))
+        for axis, step in enumerate(STEP * np.eye(8)):
+            ends = [
+                _seen_vertical(mounting + s * step[:3], floor + s * step[3:5], angles + s * step[5:])
+                for s in (1.0, -1.0)
+            ]
+            slope = weight * (ends[0] - ends[1]) / (2.0 * STEP)
+            if axis < 5:
+                common[:, :, self._ends[2] + axis] = slope
+            else:
+                pose[:, :, axis - 2] = slope
+        return _Rows(weight * (_seen_vertical(mounting, floor, angles) - measured.verticals), common, pose)
+
+    def _improved(
+        self, x: _Unknowns, measured: _Measured, weights: _Weights, slip: float, *, corrected: bool
+    ) -> tuple[_Unknowns, Array]:
+        """One step of Gauss-Newton, and the covariance (g, g) of the common unknowns."""
+        rows = self._rows(x, measured, weights)
+        m, n = measured.planted.shape
+        turned = np.swapaxes(rows.pose, 1, 2)
+        blocks = turned @ rows.pose
+        slopes = (turned @ rows.residuals[..., None])[..., 0]
+        pin = np.zeros(6 + 2 * n)
+        pin[[0, 1, 5]] = PIN**-2.0
+        for first in np.flatnonzero(measured.starts):
+            blocks[first] += np.diag(pin)
+            slopes[first] += pin * np.concatenate([x.poses[first], np.zeros(2 * n)])
+        loose = np.concatenate([np.zeros(6), np.full(2 * n, LOOSE)])
+        blocks += np.diag(loose)
+        steps = np.zeros((m - 1, 6 + 2 * n))  # information of the step of each foot
+        steps[:, 6:] = np.repeat(weights.steps / slip**2, 2, axis=1)
+        pull = np.zeros_like(steps)
+        pull[:, 6:] = steps[:, 6:] * np.diff(x.places, axis=0).reshape(m - 1, 2 * n)
+        for k in range(m - 1):
+            blocks[k] += np.diag(steps[k])
+            blocks[k + 1] += np.diag(steps[k])
+            slopes[k] -= pull[k]
+            slopes[k + 1] += pull[k]
+        flat = rows.common.reshape(-1, len(x.common))
+        change, of_poses, covariance = _eliminated(
+            blocks,
+            steps,
+            turned @ rows.common,
+            slopes,
+            np.diag(self._information) + flat.T @ flat,
+            self._information * x.common + flat.T @ rows.residuals.ravel(),
+            corrected=corrected,
+        )
+        moved = _Unknowns(x.common + change, x.poses + of_poses[:, :6], x.places + of_poses[:, 6:].reshape(m, n, 2))
+        return moved, covariance
+
+
+def _eliminated(
+    blocks: Array, steps: Array, cross: Array, slopes: Array, common: Array, slope: Array, *, corrected: bool
+) -> tuple[Array, Array, Array]:
+    """Solves the normal equations of a chain of poses: changes of the common unknowns and of the poses, covariance.
+
+    `blocks` (m, d, d) of the poses, `steps` (m - 1, d) between one and the next, `cross` (m, d, g), `slopes` (m, d);
+    `common` (g, g) and `slope` (g,). Each pose is eliminated when those before it are.
+    """
+    m, _, g = cross.shape
+    right = np.concatenate([cross, slopes[..., None]], 2)
+    system: Array = np.column_stack([common, slope])
+    solved = np.empty_like(right)
+    inverses = np.empty_like(blocks)
+    for k in range(m):
+        inverses[k] = np.linalg.inv(blocks[k])
+        solved[k] = inverses[k] @ right[k]
+        system -= right[k][:, :g].T @ solved[k]
+        if k + 1 < m:  # the next pose is bound to this one by -steps on the diagonal
+            blocks[k + 1] = blocks[k + 1] - steps[k][:, None] * inverses[k] * steps[k]
+            right[k + 1] = right[k + 1] + steps[k][:, None] * solved[k]
+    covariance: Array = np.array(np.linalg.inv(system[:, :g]) if corrected else np.zeros((g, g)), dtype=np.float64)
+    change: Array = -covariance @ system[:, g]
+    ends = np.concatenate([change, [1.0]])
+    of_poses = np.empty((m, blocks.shape[1]))
+    following = np.zeros(blocks.shape[1])
+    for k in reversed(range(m)):
+        bound = steps[k] * following if k + 1 < m else following
+        of_poses[k] = inverses[k] @ bound - solved[k] @ ends
+        following = of_poses[k]
+    return change, of_poses, covariance
+
+
+def _weight(square: Array) -> Array:
+    """Weight of a residual, from 1 to almost 0, by its square over its variance."""
+    weight: Array = np.maximum((1.0 + square / TAIL**2) ** -2.0, MIN_WEIGHT)
+    return weight
+
+
+def vertical(tilt: Point) -> tuple[float, float, float]:
+    """The vertical in the frame of a body or IMU with a roll and pitch [rad]."""
+    roll, pitch = tilt
+    return -math.sin(pitch), math.cos(pitch) * math.sin(roll), math.cos(pitch) * math.cos(roll)
+
+
+def _seen_vertical(mounting: Array, floor: Array, angles: Array) -> Array:
+    """The vertical (m, 3) in the frame of an IMU, on a floor with a roll and pitch [rad] against the horizontal."""
+    up = np.array(vertical((floor[0], floor[1])))
+    seen: Array = np.einsum("mji,j->mi", _rotation(angles), up) @ _rotation(mounting)
+    return seen
+
+
+def _rotation(angles: Array) -> Array:
+    """Matrices (..., 3, 3) Rz(yaw) Ry(pitch) Rx(roll) of angles (..., 3) [rad]."""
+    cr, cp, cy = np.moveaxis(np.cos(angles), -1, 0)
+    sr, sp, sy = np.moveaxis(np.sin(angles), -1, 0)
+    rows = [
+        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+        [-sp, cp * sr, cp * cr],
+    ]
+    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
+
+
+def _angles(rotation: Array) -> tuple[float, float, float]:
+    """Roll, pitch and yaw [rad] of a rotation matrix."""
+    return (
+        math.atan2(rotation[2, 1], rotation[2, 2]),
+        math.asin(max(-1.0, min(1.0, -rotation[2, 0]))),
+        math.atan2(rotation[1, 0], rotation[0, 0]),
+    )
+
+
+def _rigid(points: Array, targets: Array) -> tuple[Array, Array]:
+    """Rotation and translation that map points (n, 3) [m] to their targets in least squares (W. Kabsch)."""
+    middle = points.mean(0)
+    aim = targets.mean(0)
+    u, _, v = np.linalg.svd((points - middle).T @ (targets - aim))
+    mirrored = np.sign(np.linalg.det(v.T @ u.T))
+    rotation = v.T @ np.diag([1.0, 1.0, mirrored]) @ u.T
+    return rotation, aim - rotation @ middle
+
+
+def _levelled(points: Array) -> Array:
+    """The rotation, without yaw, that makes the plane through points (n, 3) [m] horizontal."""
+    plane = np.column_stack([points[:, :2], np.ones(len(points))])
+    a, b, _ = np.linalg.lstsq(plane, points[:, 2], rcond=None)[0]
+    length = math.sqrt(a * a + b * b + 1.0)
+    return _rotation(np.array([math.atan2(-b, 1.0), math.asin(a / length), 0.0]))

@@ -1,0 +1,142 @@
+"""The tour of a self-calibration through its body poses, and what is measured in each.
+
+The body moves slowly from pose to pose over feet that stay planted. In each pose it first comes to rest; then joint
+angles and tilt are averaged. The tour depends on the time alone; what moves meanwhile is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+
+import numpy as np
+
+from hexapod_control.core.calibration.closed_chains import MIN_FEET, Mask, StandingPose
+from hexapod_control.core.calibration.pose_choice import travel_time
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
+from hexapod_control.core.robot import Point, Robot
+from hexapod_control.core.statics.leg_compliance import foot_jacobian
+from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass_in_footprint, foot_loads
+
+SETTLE_S = 0.7  # in each pose: commands and servos are late
+RECORD_S = 0.5  # then samples are averaged
+MIN_MOVE_S = 0.6
+MIN_SAMPLES = 5  # of the joints in a pose
+MAX_SPREAD = math.radians(1.0)  # [rad] of a joint while the body should rest
+LOADED_SHARE = 0.1  # of an even share of the weight: a foot with less does not stand
+LIFTED_SHARE = 0.4  # of the weight: with less on all feet together, the robot does not stand
+
+
+class PoseTour:
+    """Where the body is to be at each time [s] since the start, and what was measured there."""
+
+    def __init__(self, robot: Robot, poses: Sequence[BodyPose], stance: int = 0) -> None:
+        """Starts in the neutral pose. `stance` is the number of this tour of the robot."""
+        self.poses = tuple(poses)
+        self.measured: list[StandingPose] = []
+        self.planned: list[BodyPose] = []  # poses of the body in those that were measured
+        self.moved = 0  # poses in which the body did not rest
+        self.lifted = 0  # poses in which the feet did not bear the weight
+        self._robot = robot
+        self._stance = stance
+        self._even = robot.mass * GRAVITY / len(robot.legs)  # [N]
+        self._starts = [0.0]  # [s] of the moves, and the end
+        self._moves = []  # [s] duration of each
+        for before, pose in zip((NEUTRAL, *poses), poses, strict=False):
+            self._moves.append(max(MIN_MOVE_S, travel_time(before, pose)))
+            self._starts.append(self._starts[-1] + self._moves[-1] + SETTLE_S + RECORD_S)
+        self._index = 0  # of the present pose
+        self._joints: list[Array] = []
+        self._tilts: list[Point] = []
+        self._torques: list[Array] = []
+
+    @property
+    def duration(self) -> float:
+        """Duration [s] of the whole tour."""
+        return self._starts[-1]
+
+    @property
+    def planted(self) -> Mask:
+        """Which feet bore load in the poses that were measured (m, n)."""
+        return np.array([pose.planted for pose in self.measured], dtype=bool)
+
+    def _at(self, time: float) -> tuple[int, float]:
+        """Index of the pose, and the time [s] since its move began."""
+        index = min(bisect_right(self._starts, time) - 1, len(self.poses) - 1)
+        return index, time - self._starts[index]
+
+    def goal(self, time: float) -> BodyPose:
+        """The pose at a time [s]."""
+        index, elapsed = self._at(time)
+        share = min(1.0, elapsed / self._moves[index])
+        before = self.poses[index - 1] if index else NEUTRAL
+        return before.towards(self.poses[index], share * share * (3.0 - 2.0 * share))
+
+    def take(self, time: float, joints: Array, tilt: Point | None, torques: Array | None) -> None:
+        """Takes a sample: joints (n, 3) [rad], roll and pitch [rad] by an IMU, and torques (n, 3) [N m] of the servos.
+
+        Without torques, all feet count as standing.
+        """
+        index, elapsed = self._at(time)
+        if index != self._index or time >= self.duration:
+            self._finish()
+            self._index = index
+        if 0.0 <= elapsed - self._moves[index] - SETTLE_S <= RECORD_S:
+            self._joints.append(np.array(joints))
+            if tilt is not None:
+                self._tilts.append(tilt)
+            if torques is not None:
+                self._torques.append(np.array(torques))
+
+    def _finish(self) -> None:
+        """Ends the present pose."""
+        if len(self._joints) >= MIN_SAMPLES:
+            spread = float(np.ptp(self._joints, axis=0).max())
+            joints = np.mean(self._joints, axis=0)
+            planted = self._planted(joints)
+            if spread > MAX_SPREAD:
+                self.moved += 1
+            elif not any(planted):
+                self.lifted += 1
+            elif sum(planted) >= MIN_FEET:
+                tilt: Point | None = None
+                if self._tilts:
+                    roll, pitch = np.mean(self._tilts, axis=0).tolist()
+                    tilt = roll, pitch
+                self.measured.append(StandingPose(joints, tilt, planted, self._stance))
+                self.planned.append(self.poses[self._index])
+        self._joints = []
+        self._tilts = []
+        self._torques = []
+
+    def _planted(self, joints: Array) -> tuple[bool, ...]:
+        """Which feet bear load; none if all together do not bear the weight."""
+        if not self._torques:
+            return (True,) * len(joints)
+        torques = np.mean(self._torques, axis=0)
+        forces = [
+            -np.linalg.lstsq(foot_jacobian(leg, tuple(angles)).T, effort, rcond=None)[0][2]
+            for leg, angles, effort in zip(self._robot.legs, joints.tolist(), torques, strict=True)
+        ]
+        if sum(forces) < LIFTED_SHARE * self._even * len(forces):
+            return (False,) * len(forces)
+        return tuple(bool(force > LOADED_SHARE * self._even) for force in forces)
+
+
+def sagged(robot: Robot, joints: Array, pose: BodyPose) -> Array:
+    """True angles (n, 3) [rad] of servos that report none, commanded to joints (n, 3) [rad] in a pose on all feet.
+
+    A servo yields by torque / stiffness; the torque is that of the planned load of its foot.
+    """
+    rows = [(a, b, c) for a, b, c in joints.tolist()]
+    center = center_of_mass_in_footprint(robot, rows, pose)
+    loads = foot_loads(robot.footholds, (True,) * len(rows), center, robot.mass * GRAVITY)
+    up = np.array(pose.rotation())[2]  # the vertical in base_link
+    bent = [
+        foot_jacobian(leg, angles).T @ (load * up) / np.array([joint.stiffness for joint in leg.joints])
+        for leg, angles, load in zip(robot.legs, rows, loads, strict=True)
+    ]
+    true: Array = joints + np.array(bent)
+    return true

@@ -1,0 +1,106 @@
+"""What makes the measurements of a self-calibration useless: judged from the tour, its poses and the estimate."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hexapod_control.core.calibration.closed_chains import ChainEstimate, Mask
+from hexapod_control.core.calibration.pose_recording import PoseTour
+from hexapod_control.core.kinematics.whole_body import joints_in_pose
+from hexapod_control.core.names import JOINTS
+from hexapod_control.core.refusal import Refusal
+from hexapod_control.core.robot import Robot
+
+MIN_SHARE = 0.75  # of the poses in which the robot must have rested on its feet
+MIN_RANGE = math.radians(6.0)  # [rad] planned for a joint, from which on it must be seen to move
+MIN_FOLLOWED = 0.3  # of the planned motion
+MIN_TILT = math.radians(3.0)  # [rad] standard deviation of planned roll or pitch, to judge the IMU by
+MAX_TURN = math.radians(25.0)  # [rad] of the IMU about the vertical
+MAX_BUMP = 0.003  # [m] of the floor under a foot, from the plane through all
+MAX_STEP = 0.02  # [m] of a foot from pose to pose
+MIN_TRUST = 0.5  # mean weight of a planted foot
+MAX_SCALE = 3.0  # of the residuals, in standard deviations
+
+
+def tour_finding(robot: Robot, tour: PoseTour) -> Refusal | None:
+    """Why the measurements of a tour are not used; None if they are."""
+    return _imu(tour) or _joints(robot, tour) or _rest(tour)
+
+
+def _rest(tour: PoseTour) -> Refusal | None:
+    few = MIN_SHARE * len(tour.poses)
+    if len(tour.measured) >= few:
+        return None
+    if tour.lifted >= tour.moved:
+        text = "in {count} of {all} poses the feet did not bear the robot: was it lifted? Put it down and repeat"
+        return Refusal("tour_lifted", text, count=tour.lifted, all=len(tour.poses))
+    text = "the body did not come to rest in {count} of {all} poses: is the robot touched, or a servo oscillating?"
+    return Refusal("tour_restless", text, count=tour.moved, all=len(tour.poses))
+
+
+def _imu(tour: PoseTour) -> Refusal | None:
+    """Whether the IMU sees the tilts that were planned."""
+    tilts = np.array([pose.tilt for pose in tour.measured if pose.tilt is not None])
+    planned = np.array([(at.roll, at.pitch) for at, pose in zip(tour.planned, tour.measured, strict=True) if pose.tilt])
+    if len(tilts) < 2:
+        return None
+    if np.median(np.cos(tilts[:, 0]) * np.cos(tilts[:, 1])) < 0.0:
+        text = "the IMU is upside down: turn it over, or set io.imu.mounting_deg in the robot file"
+        return Refusal("imu_upside_down", text)
+    if planned.std(0).min() < MIN_TILT:
+        return None
+    slopes = np.linalg.lstsq(planned - planned.mean(0), tilts - tilts.mean(0), rcond=None)[0].T
+    if np.linalg.det(slopes) <= 0.0:
+        text = "the IMU sees the body tilt to the wrong side: check its axes, io.imu.mounting_deg of the robot file"
+        return Refusal("imu_mirrored", text)
+    turn = math.atan2(slopes[0, 1] - slopes[1, 0], slopes[0, 0] + slopes[1, 1])
+    if abs(turn) > MAX_TURN:
+        text = "the IMU is turned by {degrees:.0f} deg about the vertical: set io.imu.mounting_deg in the robot file"
+        return Refusal("imu_turned", text, degrees=math.degrees(turn))
+    return None
+
+
+def _joints(robot: Robot, tour: PoseTour) -> Refusal | None:
+    """Whether each joint follows what is planned."""
+    poses = [joints_in_pose(robot, robot.footholds, pose) for pose in tour.planned]
+    rows = [k for k, joints in enumerate(poses) if joints is not None]
+    if len(rows) < 2:
+        return None
+    planned = np.array([poses[k] for k in rows])
+    measured = np.array([tour.measured[k].joints for k in rows])
+    planned = planned - planned.mean(0)
+    followed = (planned * (measured - measured.mean(0))).sum(0) / np.maximum((planned**2).sum(0), 1e-12)
+    followed[np.ptp(planned, axis=0) < MIN_RANGE] = 1.0
+    leg, joint = np.unravel_index(int(np.argmin(followed)), followed.shape)
+    if followed[leg, joint] >= MIN_FOLLOWED:
+        return None
+    text = "{joint} does not move: check its horn, its cable and whether it is blocked"
+    return Refusal("joint_still", text, joint=f"{robot.leg_names[leg]}_{JOINTS[joint]}")
+
+
+def estimate_finding(robot: Robot, estimate: ChainEstimate, planted: Mask) -> Refusal | None:
+    """Why an estimate is not used, whose last poses are those of the last tour with these planted feet; None if it is.
+
+    `planted` is (m, n).
+    """
+    count = len(planted)
+    steps = np.linalg.norm(np.diff(estimate.places[-count:], axis=0), axis=-1) * (planted[1:] & planted[:-1])
+    trust = (estimate.weights[-count:] * planted).sum(0) / np.maximum(planted.sum(0), 1)
+    trust[planted.sum(0) < MIN_SHARE * count] = 1.0
+    leg = int(np.argmin(trust)) if trust.min() < MIN_TRUST else int(np.argmax(steps.max(0)))
+    if trust[leg] < MIN_TRUST or steps[:, leg].max() > MAX_STEP:
+        text = "the foot of {leg} slipped: put the robot on a floor with more grip, and do not touch it"
+        return Refusal("foot_slipped", text, leg=robot.leg_names[leg])
+    plane = np.column_stack([robot.footholds, np.ones(len(robot.legs))])
+    bumps = estimate.corrections.bumps
+    height = bumps - plane @ np.linalg.lstsq(plane, bumps, rcond=None)[0]
+    high = int(np.argmax(np.abs(height)))
+    if abs(height[high]) > MAX_BUMP:
+        text = "the floor is not flat: {leg} stands {mm:+.0f} mm higher than the others; choose another place"
+        return Refusal("floor_uneven", text, leg=robot.leg_names[high], mm=1e3 * height[high])
+    if estimate.scale > MAX_SCALE:
+        text = "the measurements contradict each other, by {scale:.0f} times their noise: was the robot pushed?"
+        return Refusal("tour_contradictory", text, scale=estimate.scale)
+    return None

@@ -1,0 +1,343 @@
+"""The robot measures itself: a dialog that leads it through poses on its own feet, and writes what follows.
+
+The first tour is made with the calibration of the robot file, whose errors let some feet hang in the air; the second
+one with what was found in the first, so that all feet stand. Both together give the result. The robot file is written
+once, at the end; beside it, a record names the backup for `undo`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hexapod_control.config.bounded_yaml import read_text
+from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.file_replacement import replace_file
+from hexapod_control.config.robots.robot_file import RobotFile, load
+from hexapod_control.config.section_writer import save_text, with_values
+from hexapod_control.config.sentence import Sentence
+from hexapod_control.core.calibration.closed_chains import (
+    ChainEstimate,
+    ChainNoise,
+    ClosedChains,
+    Corrections,
+    StandingPose,
+)
+from hexapod_control.core.calibration.pose_choice import POSES, CalibrationPoses
+from hexapod_control.core.calibration.pose_recording import PoseTour, sagged
+from hexapod_control.core.calibration.tour_findings import estimate_finding, tour_finding
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.body_pose import BodyPose, quaternion_angles
+from hexapod_control.core.kinematics.whole_body import standing_joints
+from hexapod_control.core.names import JOINTS
+from hexapod_control.core.refusal import Refusal
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.statics.leg_compliance import foot_jacobian
+from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
+from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.servos.bus.bus_interface import RawScale
+from hexapod_control.servos.calibration.dialog import DONE, Dialog, Prompt, agreed, name, yes_or_no
+from hexapod_control.servos.protocol_registry import PROTOCOLS, scale
+from hexapod_control.servos.settings.io_section import io_settings
+from hexapod_control.servos.settings.joint_calibration import JointCalibration
+from hexapod_control.servos.settings.save_servo_section import accepted
+from hexapod_control.servos.settings.servo_section import ServoSettings, servo_settings
+
+STANCES = 2  # tours
+SERVO_NOISE = math.radians(0.05)  # [rad] of a measured angle, besides its resolution
+COMMANDED_NOISE = math.radians(0.7)  # [rad] of servos that report no angle: play, and forces between the feet
+USUAL_ZERO = math.radians(8.0)  # [rad] a greater correction, or one of a length or a place [m], needs a yes
+USUAL_LENGTH = 0.005  # [m]
+WRITTEN = 5e-5  # [m] of a length or a hip from which on it is written
+LEFT_ALONE = 0.7  # share of the deviation before, from which on a zero counts as not observed
+BAR = 30  # characters of the picture
+SUFFIX = ".self-calibration"  # of the record, after the name of the robot file
+
+Record = Callable[[Path, ServoSettings, PoseTour], None]
+"""Takes a robot, as a file describes it, through a tour. Raises StageError."""
+
+
+class NotCalibratedError(RuntimeError):
+    """The robot could not measure itself, with a sentence of the finding and the remedy; nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """What was found, and how far each foot (n,) [m] was, and will be, from where the robot believes it to be."""
+
+    estimate: ChainEstimate
+    before: Array
+    after: Array
+
+
+class SelfCalibration:
+    """One self-calibration of the robot of a file. Life cycle: `run` once."""
+
+    def __init__(
+        self, load_file: Callable[[], RobotFile], settings: Callable[[], ServoSettings], record: Record, dialog: Dialog
+    ) -> None:
+        self._load = load_file
+        self._settings = settings
+        self._record = record
+        self._dialog = dialog
+
+    def run(self) -> Sentence:
+        """Measures, shows the result, and writes it if the operator agrees. Returns its line of a report.
+
+        Raises NotCalibratedError, Abandoned, RobotFileError, OSError, and what the recording raises.
+        """
+        file = self._load()
+        settings = self._settings()
+        robot = file.robot
+        self._dialog.say(Sentence("introduction_self", reported=_reported(settings)))
+        self._dialog.ask_again(Prompt(Sentence("on_flat_floor"), (DONE,)))
+        poses = CalibrationPoses(PoseFeasibility(Capabilities.of(robot))).chosen(POSES)
+        chains = ClosedChains(robot, _noise(settings))
+        measured: list[StandingPose] = []
+        corrections: Corrections | None = None
+        for stance in range(STANCES):
+            tour = self._toured(file, settings, poses, stance, corrections)
+            _require(tour_finding(robot, tour))
+            measured += _of_the_file(robot, settings, tour, corrections)
+            estimate = chains.estimate(measured)
+            _require(estimate_finding(robot, estimate, tour.planted))
+            corrections = estimate.corrections
+        assert corrections is not None
+        result = _result(robot, estimate)
+        self._show(robot, settings, result)
+        if not self._agrees(robot, corrections):
+            return Sentence("self_nothing_written")
+        backup = save(file, settings, corrections)
+        self._dialog.say(Sentence("saved", backup=backup.name))
+        return Sentence("self_calibrated", zeros=_degrees(_rms(corrections.zeros)), **_deviations(estimate))
+
+    def _toured(
+        self,
+        file: RobotFile,
+        settings: ServoSettings,
+        poses: list[BodyPose],
+        stance: int,
+        corrections: Corrections | None,
+    ) -> PoseTour:
+        """Takes the robot through the poses, with the corrections so far."""
+        tour = PoseTour(file.robot, poses, stance)
+        minutes = tour.duration / 60.0
+        self._dialog.say(Sentence("self_tour", number=stance + 1, count=STANCES, poses=len(poses), minutes=minutes))
+        with tempfile.TemporaryDirectory(prefix="hexapod_") as folder:
+            path = Path(folder, file.path.name)
+            text = read_text(file.path, newline="") if corrections is None else corrected(file, settings, corrections)
+            path.write_text(text, encoding="utf-8", newline="")
+            used = settings
+            if corrections is not None:
+                loaded = servo_settings(load(path), settings.protocol, settings.port)
+                used = dataclasses.replace(settings, joints=loaded.joints)
+            self._record(path, used, tour)
+        return tour
+
+    def _show(self, robot: Robot, settings: ServoSettings, result: _Result) -> None:
+        """Shows where the feet were and will be, and what is to be changed in which joint."""
+        worst = max(float(result.before.max()), 1e-6)
+        rows = zip(robot.leg_names, result.before.tolist(), result.after.tolist(), strict=True)
+        width = max(map(len, robot.leg_names))
+        lines = [
+            f"  {leg:{width}s} {'#' * round(BAR * before / worst):{BAR}s} {1e3 * before:5.1f} -> {1e3 * after:.1f} mm"
+            for leg, before, after in rows
+        ]
+        self._dialog.say(Sentence("self_feet", feet="\n".join(lines)))
+        zeros = np.degrees(result.estimate.corrections.zeros)
+        deviations = np.degrees(result.estimate.deviations.zeros)
+        table = [
+            f"  {leg:{width}s} " + "  ".join(f"{a:+5.2f} ± {s:.2f}" for a, s in zip(row, sigma, strict=True))
+            for leg, row, sigma in zip(robot.leg_names, zeros.tolist(), deviations.tolist(), strict=True)
+        ]
+        figures = {
+            f"{joint}_{kind}": value
+            for column, joint in enumerate(JOINTS)
+            for kind, value in (("rms", _rms(zeros[:, column])), ("most", float(np.abs(zeros[:, column]).max())))
+        }
+        self._dialog.say(Sentence("self_zeros", joints=", ".join(JOINTS), table="\n".join(table), **figures))
+        estimate = result.estimate
+        self._dialog.say(
+            Sentence(
+                "self_lengths",
+                most=1e3 * float(np.abs(estimate.corrections.lengths).max()),
+                deviation=1e3 * _rms(estimate.deviations.lengths),
+                hips=1e3 * float(np.abs(estimate.corrections.hips).max()),
+                slip=1e3 * estimate.slip,
+            )
+        )
+        if unknown := _left_alone(robot, estimate):
+            self._dialog.say(Sentence("self_left_alone", names=", ".join(unknown)))
+        if not _reported(settings):
+            self._dialog.say(Sentence("self_commanded"))
+
+    def _agrees(self, robot: Robot, corrections: Corrections) -> bool:
+        """Asks whether the result is written, about implausible values first."""
+        zeros = np.abs(corrections.zeros)
+        lengths = np.abs(corrections.lengths)
+        if zeros.max() > USUAL_ZERO or lengths.max() > USUAL_LENGTH:
+            by_zero = zeros.max() / USUAL_ZERO >= lengths.max() / USUAL_LENGTH
+            row, column = np.unravel_index(int(np.argmax(zeros if by_zero else lengths)), zeros.shape)
+            joint = name(f"{robot.leg_names[row]}_{JOINTS[column]}")
+            question = (
+                Sentence("self_large_zero", joint=joint, degrees=_degrees(float(corrections.zeros[row, column])))
+                if by_zero
+                else Sentence("self_large_length", joint=joint, mm=1e3 * float(corrections.lengths[row, column]))
+            )
+            if not agreed(self._dialog.ask_again(yes_or_no(question, False))):
+                return False
+        return agreed(self._dialog.ask_again(yes_or_no(Sentence("self_save"), True)))
+
+
+def _require(refusal: Refusal | None) -> None:
+    """Raises NotCalibratedError for a finding."""
+    if refusal is not None:
+        raise NotCalibratedError(Sentence.of(refusal))
+
+
+def _reported(settings: ServoSettings) -> bool:
+    """Whether the servos report their angles."""
+    return not PROTOCOLS[settings.protocol].board_size
+
+
+def _noise(settings: ServoSettings) -> ChainNoise:
+    """The noise of the angles of these servos."""
+    if not _reported(settings):
+        return ChainNoise(angle=COMMANDED_NOISE)
+    step = 1.0 / min(joint.units_per_rad for joint in settings.joints)
+    return ChainNoise(angle=math.hypot(SERVO_NOISE, step / math.sqrt(12.0)))
+
+
+def _of_the_file(
+    robot: Robot, settings: ServoSettings, tour: PoseTour, corrections: Corrections | None
+) -> list[StandingPose]:
+    """The poses of a tour with the angles of the calibration in the file."""
+    added = 0.0 if corrections is None else corrections.zeros
+    poses = []
+    for pose, planned in zip(tour.measured, tour.planned, strict=True):
+        joints = pose.joints if _reported(settings) else sagged(robot, pose.joints, planned)
+        poses.append(dataclasses.replace(pose, joints=joints - added))
+    return poses
+
+
+def _result(robot: Robot, estimate: ChainEstimate) -> _Result:
+    """Distances of the feet in the neutral stance, from the corrections and from their deviations."""
+    before = []
+    after = []
+    for row, (leg, angles) in enumerate(zip(robot.legs, standing_joints(robot), strict=True)):
+        jacobian = foot_jacobian(leg, angles)
+        before.append(np.linalg.norm(jacobian @ estimate.corrections.zeros[row] + estimate.corrections.hips[row]))
+        variance = (jacobian**2) @ estimate.deviations.zeros[row] ** 2
+        after.append(math.sqrt(float(variance.sum())))
+    return _Result(estimate, np.array(before), np.array(after))
+
+
+def _left_alone(robot: Robot, estimate: ChainEstimate) -> list[str]:
+    """What the poses tell little about: its deviation is almost that before."""
+    found = [
+        f"{leg}_{joint}"
+        for row, leg in enumerate(robot.leg_names)
+        for column, joint in enumerate(JOINTS)
+        if estimate.deviations.zeros[row, column] > LEFT_ALONE * estimate.priors.zeros[row, column]
+    ]
+    if (estimate.deviations.mounting > LEFT_ALONE * estimate.priors.mounting).all():
+        found.append("imu")
+    return found
+
+
+def _rms(values: Array) -> float:
+    return float(np.sqrt(np.mean(np.square(values))))
+
+
+def _degrees(angle: float) -> float:
+    return math.degrees(angle)
+
+
+def _deviations(estimate: ChainEstimate) -> Mapping[str, float]:
+    return {"deviation": _degrees(_rms(estimate.deviations.zeros)), "length": 1e3 * _rms(estimate.deviations.lengths)}
+
+
+# --- the robot file ----------------------------------------------------------------------------------------------
+
+
+def corrected(file: RobotFile, settings: ServoSettings, corrections: Corrections) -> str:
+    """The text of the robot file with the corrections. Raises RobotFileError if it would be refused."""
+    zeros = np.ravel(corrections.zeros).tolist()
+    joints = tuple(_trimmed(joint, zero) for joint, zero in zip(settings.joints, zeros, strict=True))
+    units: RawScale = scale(settings.protocol, settings.options)
+    text = accepted(file, dataclasses.replace(settings, joints=joints), units)
+    changes: dict[tuple[str, ...], Any] = {}
+    for row, leg in enumerate(file.robot.legs):
+        for column, (part, segment) in enumerate(zip(JOINTS, (leg.coxa, leg.femur, leg.tibia), strict=True)):
+            change = float(corrections.lengths[row, column])
+            if abs(change) >= WRITTEN:
+                changes["legs", leg.name, part, "length"] = round(segment.length + change, 5)
+        if np.abs(corrections.hips[row]).max() >= WRITTEN:
+            hip = np.array(leg.hip) + corrections.hips[row]
+            changes["legs", leg.name, "hip"] = [round(value, 5) for value in hip.tolist()]
+    io = io_settings(file)
+    if io.imu is not None:
+        turned = _turned(corrections.mounting, np.array(io.imu.mounting))
+        changes["io", "imu", "mounting_deg"] = [round(math.degrees(angle), 2) for angle in turned]
+    return with_values(text, changes) if changes else text
+
+
+def _trimmed(joint: JointCalibration, zero: float) -> JointCalibration:
+    """The joint with a corrected zero [rad]; its limits are narrowed to what its servo then reaches."""
+    trimmed = dataclasses.replace(joint, trim=joint.trim + zero)
+    low, high = sorted((trimmed.angle(joint.low), trimmed.angle(joint.high)))
+    return dataclasses.replace(trimmed, lower=max(joint.lower, low), upper=min(joint.upper, high))
+
+
+def _turned(by: Array, mounting: Array) -> tuple[float, float, float]:
+    """Roll, pitch and yaw [rad] of a mounting that is turned by a correction."""
+    x, y, z, w = BodyPose(0.0, 0.0, 0.0, *by.tolist()).quaternion()
+    a, b, c, d = BodyPose(0.0, 0.0, 0.0, *mounting.tolist()).quaternion()
+    return quaternion_angles(
+        w * a + x * d + y * c - z * b,
+        w * b - x * c + y * d + z * a,
+        w * c + x * b - y * a + z * d,
+        w * d - x * a - y * b - z * c,
+    )
+
+
+def save(file: RobotFile, settings: ServoSettings, corrections: Corrections) -> Path:
+    """Writes the corrections into the robot file and records the backup for `undo`. Returns the backup."""
+    text = corrected(file, settings, corrections)
+    backup = save_text(file.path, text, "servos")
+    record = {"date": time.strftime("%Y-%m-%d %H:%M"), "backup": backup.name, "written": text}
+    replace_file(_record_path(file.path), json.dumps(record))
+    return backup
+
+
+def undo(path: Path, dialog: Dialog) -> Sentence:
+    """Puts the robot file back to what it was before the last self-calibration; asks if it was edited since.
+
+    Raises RobotFileError if there is nothing to undo, and OSError.
+    """
+    try:
+        record = json.loads(_record_path(path).read_text(encoding="utf-8"))
+        old = path.with_name(Path(record["backup"]).name).read_text(encoding="utf-8")
+        written, date = str(record["written"]), str(record["date"])
+    except (OSError, ValueError, TypeError, KeyError):
+        raise RobotFileError(path, None, "", "has no self-calibration that could be undone") from None
+    if read_text(path, newline="") != written and not agreed(
+        dialog.ask_again(yes_or_no(Sentence("self_edited_since", date=date), False))
+    ):
+        return Sentence("self_nothing_written")
+    backup = save_text(path, old, "servos")
+    _record_path(path).unlink(missing_ok=True)
+    return Sentence("self_undone", date=date, backup=backup.name)
+
+
+def _record_path(path: Path) -> Path:
+    return path.with_name(path.name + SUFFIX)

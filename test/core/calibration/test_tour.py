@@ -1,0 +1,139 @@
+"""The poses of a self-calibration, the tour through them, and what makes its measurements useless."""
+
+import itertools
+import math
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from support.kits.hidden_robot import HiddenRobot
+
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.core.calibration.closed_chains import ClosedChains
+from hexapod_control.core.calibration.pose_choice import CalibrationPoses, travel_time
+from hexapod_control.core.calibration.pose_recording import PoseTour, sagged
+from hexapod_control.core.calibration.tour_findings import estimate_finding, tour_finding
+from hexapod_control.core.kinematics.body_pose import NEUTRAL
+from hexapod_control.core.kinematics.whole_body import standing_joints
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.core.statics.leg_compliance import foot_jacobian
+from hexapod_control.core.statics.static_stability import GRAVITY
+from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
+from hexapod_control.core.workspace.capabilities import Capabilities
+
+TICK_S = 0.05
+
+
+@lru_cache
+def chosen(name="phantomx", count=12):
+    robot = load(name).robot
+    return robot, tuple(CalibrationPoses(PoseFeasibility(Capabilities.of(robot))).chosen(count))
+
+
+def toured(hidden, change=lambda time, sample: sample):
+    """A tour of a hidden robot, which is still in each pose; `change` is what goes wrong."""
+    robot, poses = chosen()
+    tour = PoseTour(robot, poses)
+    last, sample, time = None, None, 0.0
+    while time < tour.duration + TICK_S:
+        if tour.goal(time) != last:
+            last = tour.goal(time)
+            sample = hidden.joints(last), hidden.tilt(last), None
+        tour.take(time, *change(time, sample))
+        time += TICK_S
+    return tour
+
+
+def found(tour, hidden):
+    estimate = ClosedChains(hidden.robot).estimate(tour.measured)
+    return tour_finding(hidden.robot, tour) or estimate_finding(hidden.robot, estimate, tour.planted)
+
+
+def quiet(seed=0):
+    return HiddenRobot(chosen()[0], seed, angle=math.radians(0.05), tilt=math.radians(0.1))
+
+
+@pytest.mark.parametrize("name", ["phantomx", "quadruped"])
+def test_the_poses_are_varied_begin_and_end_neutral_and_a_planner_reaches_them_all(name):
+    robot, poses = chosen(name)
+    assert poses[0] == poses[-1] == NEUTRAL and len(poses) >= 14
+    assert (np.std(poses, axis=0) > (0.01, 0.01, 0.005, 0.05, 0.05, 0.05)).all()
+    planner = Planner(robot)
+    planner.set_measured_joints(np.array(standing_joints(robot)))
+    planner.stand()
+    while (plan := planner.step(0.02)).state is not RobotState.STANDING:
+        pass
+    planner.halt()
+    contacts = plan.contacts
+    for pose in poses:
+        planner.request_pose(pose)
+        for _ in range(120):
+            plan = planner.step(0.02)
+        assert planner.view.body_pose == pytest.approx(pose, abs=1e-3)
+        assert all(plan.planted) and plan.contacts == pytest.approx(contacts)
+
+
+def test_a_tour_moves_slowly_and_measures_each_pose_once_at_rest():
+    _robot, poses = chosen()
+    hidden = quiet()
+    tour = toured(hidden)
+    assert len(tour.measured) == len(tour.planned) == len(poses) and tour.moved == tour.lifted == 0
+    times = np.arange(0.0, tour.duration, 0.01)
+    speeds = np.abs(np.diff([tour.goal(time) for time in times], axis=0)) / 0.01
+    assert (speeds.max(0) < (0.07, 0.07, 0.05, 0.45, 0.45, 0.45)).all()
+    assert sum(travel_time(a, b) for a, b in itertools.pairwise(poses)) < tour.duration
+    assert found(tour, hidden) is None
+
+
+def test_a_body_that_does_not_rest_and_a_robot_that_is_lifted_are_named():
+    hidden = quiet()
+    shaking = toured(hidden, lambda time, each: (each[0] + 0.03 * math.sin(40.0 * time), *each[1:]))
+    assert len(shaking.measured) == 0 and shaking.moved == len(shaking.poses)
+    light = np.zeros_like(hidden.zeros)
+    lifted = toured(hidden, lambda time, each: (*each[:2], light if time > 5.0 else None))
+    assert lifted.lifted > 5
+    assert "poses the feet did not bear the robot: was it lifted?" in str(tour_finding(hidden.robot, lifted))
+    assert "the body did not come to rest in" in str(tour_finding(hidden.robot, shaking))
+
+
+@pytest.mark.parametrize(
+    ("message", "change"),
+    [
+        ("the IMU is upside down", lambda time, each: (each[0], (math.pi - each[1][0], each[1][1]), None)),
+        ("the IMU sees the body tilt to the wrong side", lambda _, each: (each[0], (-each[1][0], each[1][1]), None)),
+        ("the IMU is turned by 90 deg", lambda time, each: (each[0], (each[1][1], -each[1][0]), None)),
+        (
+            "left_rear_femur does not move: check its horn, its cable and whether it is blocked",
+            lambda time, each: (np.where(np.arange(18).reshape(6, 3) == 7, 0.5, each[0]), each[1], None),
+        ),
+    ],
+)
+def test_a_wrong_imu_and_a_joint_that_does_not_move_are_named(message, change):
+    hidden = quiet()
+    assert message in str(tour_finding(hidden.robot, toured(hidden, change)))
+
+
+def test_an_uneven_floor_and_a_foot_that_slips_are_named():
+    hidden = quiet()
+    hidden.floor[3] = 0.012
+    assert f"the floor is not flat: {hidden.robot.leg_names[3]} stands +" in str(found(toured(hidden), hidden))
+    slipping = quiet()
+
+    def slip(time, sample):
+        slipping.places[1] = np.add(slipping.robot.footholds[1], (0.03, 0.0) if time > 12.0 else (0.0, 0.0))
+        return sample
+
+    refusal = str(found(toured(slipping, slip), slipping))
+    assert f"{slipping.robot.leg_names[1]} slipped: put the robot on a floor with more grip" in refusal
+
+
+def test_a_servo_without_feedback_yields_to_the_load_of_its_foot():
+    robot, _ = chosen()
+    commanded = np.array(standing_joints(robot))
+    true = sagged(robot, commanded, NEUTRAL)
+    load = robot.mass * GRAVITY / 6.0
+    leg = robot.legs[1]
+    torque = foot_jacobian(leg, tuple(commanded[1]))[2] * load
+    assert (true - commanded)[1] == pytest.approx(torque / 20.0, rel=0.05, abs=1e-5)
+    assert (true - commanded)[:, 1].min() > 0.005  # the femurs give way upwards

@@ -1,0 +1,116 @@
+"""The dialog of the self-calibration: what it asks, shows, writes and puts back."""
+
+import math
+
+import numpy as np
+import pytest
+from support.kits.hidden_robot import HiddenRobot
+from support.kits.operator import Operator
+
+from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.robots.robot_file import load, resolve
+from hexapod_control.servos.calibration import self_calibration
+from hexapod_control.servos.calibration.self_calibration import NotCalibratedError, SelfCalibration, undo
+from hexapod_control.servos.settings.servo_section import servo_settings
+
+TICK_S = 0.05
+IMU = "io: {imu: {chip: mpu6050, address: 0x68, mounting_deg: [0, 0, 90]}}\n"
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    monkeypatch.setattr(self_calibration, "POSES", 10)
+    path = tmp_path / "mine.yaml"
+    path.write_text(resolve("phantomx").read_text() + IMU)
+    return path
+
+
+class Owner:
+    """A robot whose joints differ from its file, and a person who answers; `wrong` changes its IMU."""
+
+    def __init__(self, path, answers=(), protocol="feetech_st", seed=0, wrong=lambda tilt: tilt):
+        self.path, self.user, self.protocol, self.wrong = path, Operator(answers), protocol, wrong
+        noise = {"angle": math.radians(0.05), "slip": 0.0003, "tilt": math.radians(0.1)}
+        self.hidden = HiddenRobot(load(path).robot, seed, **noise)
+        self.tours = []
+
+    def settings(self):
+        return servo_settings(load(self.path), self.protocol, "/dev/hexapod")
+
+    def record(self, path, settings, tour):
+        """Stands in for the nodes: the servos report what the calibration in `path` makes of their true angles."""
+        trims = np.array([joint.trim for joint in settings.joints]).reshape(-1, 3)
+        self.tours.append((load(path).robot, trims))
+        last, joints, tilt, time = None, None, None, 0.0
+        while time < tour.duration + TICK_S:
+            if tour.goal(time) != last:
+                last = tour.goal(time)
+                self.hidden.slip()
+                joints, tilt = self.hidden.joints(last) + trims, self.wrong(self.hidden.tilt(last))
+            tour.take(time, joints, tilt, None)
+            time += TICK_S
+
+    def run(self):
+        return SelfCalibration(lambda: load(self.path), self.settings, self.record, self.user).run()
+
+
+def test_a_robot_measures_itself_and_its_file_has_zeros_lengths_and_mounting_and_can_be_put_back(own):
+    before = own.read_text()
+    owner = Owner(own)
+    result = owner.run()
+    assert result.kind == "self_calibrated"
+    trims = np.array([joint.trim for joint in owner.settings().joints]).reshape(-1, 3)
+    off = owner.hidden.degrees_off(trims)
+    assert math.sqrt(np.mean(off**2)) < 0.6 and np.abs(off).max() < 1.5  # by ten poses
+    lengths = np.array([(leg.coxa.length, leg.femur.length, leg.tibia.length) for leg in load(own).robot.legs])
+    plan = [(leg.coxa.length, leg.femur.length, leg.tibia.length) for leg in owner.hidden.true.legs]
+    assert math.sqrt(np.mean((lengths - plan) ** 2)) < 0.001
+    (first, none), (second, applied) = owner.tours
+    assert first == owner.hidden.robot != second and not none.any()
+    assert np.abs(owner.hidden.degrees_off(applied)).max() < 2.0  # the second tour begins with what is known
+    (shown,) = owner.user.shown("self_feet")
+    assert all(leg in str(shown) for leg in first.leg_names)
+    (backup,) = own.parent.glob("mine.yaml.*.bak")
+    assert backup.read_text() == before
+    assert undo(own, owner.user).kind == "self_undone" and own.read_text() == before
+    with pytest.raises(RobotFileError, match="has no self-calibration that could be undone"):
+        undo(own, owner.user)
+
+
+def test_nothing_is_written_without_a_yes_and_after_an_edit_undo_asks(own):
+    before = own.read_text()
+    assert Owner(own, [("self_save", "n")]).run().kind == "self_nothing_written"
+    assert own.read_text() == before and not list(own.parent.glob("*.bak"))
+    Owner(own).run()
+    own.write_text(own.read_text() + "# edited\n")
+    edited = own.read_text()
+    assert undo(own, Operator([("self_edited_since", "n")])).kind == "self_nothing_written"
+    assert own.read_text() == edited
+    assert undo(own, Operator([("self_edited_since", "y")])).kind == "self_undone" and own.read_text() == before
+
+
+def test_an_implausible_zero_needs_a_yes_of_its_own(own):
+    before = own.read_text()
+    owner = Owner(own, [("self_large_zero", "")])
+    owner.hidden.zeros[4, 1] = math.radians(12.0)
+    assert owner.run().kind == "self_nothing_written" and own.read_text() == before
+    (asked,) = [each for each in owner.user.asked if each.kind == "self_large_zero"]
+    assert asked.values["degrees"] == pytest.approx(12.0, abs=1.5) and "right_middle_femur" in str(asked)
+
+
+def test_a_finding_ends_it_after_the_first_tour_with_the_file_as_it_was(own):
+    before = own.read_text()
+    owner = Owner(own, wrong=lambda tilt: (math.pi - tilt[0], tilt[1]))
+    with pytest.raises(NotCalibratedError, match="the IMU is upside down"):
+        owner.run()
+    assert len(owner.tours) == 1 and own.read_text() == before
+
+
+def test_servos_without_feedback_are_believed_less_and_that_is_said(own):
+    owner = Owner(own, [("self_save", "n")], protocol="ssc32")
+    owner.run()
+    assert owner.user.shown("self_commanded")
+    smart = Owner(own, [("self_save", "n")])
+    smart.run()
+    figures = [each.user.shown("self_lengths")[0].values["deviation"] for each in (owner, smart)]
+    assert figures[0] > figures[1]

@@ -1,0 +1,69 @@
+"""A robot whose joint zeros, lengths and hips differ from its file, standing on a floor: what it would measure."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from hexapod_control.core.calibration.closed_chains import StandingPose
+from hexapod_control.core.kinematics.body_pose import Placement
+from hexapod_control.core.kinematics.whole_body import joints_at_contact
+
+ZERO = math.radians(4.0)  # [rad]
+LENGTH = 0.003  # [m]
+
+
+class HiddenRobot:
+    """One robot; `angle` [rad], `slip` [m] and `tilt` [rad] are deviations of noise."""
+
+    def __init__(self, robot, seed, *, zero=ZERO, length=LENGTH, hip=0.0, angle=0.0, slip=0.0, tilt=0.0):
+        self.rng = np.random.default_rng(seed)
+        count = len(robot.legs)
+        self.robot = robot
+        self.zeros = self.rng.uniform(-zero, zero, (count, 3))
+        self.lengths = self.rng.uniform(-length, length, (count, 3))
+        self.hips = self.rng.uniform(-hip, hip, (count, 3))
+        self.true = replace(robot, legs=tuple(self._leg(leg, row) for row, leg in enumerate(robot.legs)))
+        self.floor = np.zeros(count)  # [m] height under each foot
+        self.places = np.array(robot.footholds)
+        self._angle, self._slip, self._tilt = angle, slip, tilt
+
+    def _leg(self, leg, row):
+        coxa, femur, tibia = self.lengths[row]
+        return replace(
+            leg,
+            hip=tuple(np.add(leg.hip, self.hips[row])),
+            coxa=replace(leg.coxa, length=leg.coxa.length + coxa),
+            femur=replace(leg.femur, length=leg.femur.length + femur),
+            tibia=replace(leg.tibia, length=leg.tibia.length + tibia),
+        )
+
+    def joints(self, pose):
+        """The angles (n, 3) [rad] that the servos report in a body pose."""
+        placement = Placement(pose, self.robot.walk.height)
+        rows = zip(self.true.legs, self.places, self.floor, strict=True)
+        true = [joints_at_contact(leg, tuple(at), z, placement, self.robot.foot_radius)[0] for leg, at, z in rows]
+        return np.array(true) - self.zeros + self._angle * self.rng.standard_normal(self.zeros.shape)
+
+    def tilt(self, pose):
+        """Roll and pitch [rad] by its IMU."""
+        noise = self._tilt * self.rng.standard_normal(2)
+        return pose.roll + noise[0], pose.pitch + noise[1]
+
+    def slip(self):
+        """Moves each foot by the noise of a step."""
+        self.places = self.places + self._slip * self.rng.standard_normal(self.places.shape)
+
+    def measured(self, poses):
+        """What is measured in body poses, one after the other."""
+        found = []
+        for pose in poses:
+            self.slip()
+            found.append(StandingPose(self.joints(pose), self.tilt(pose)))
+        return found
+
+    def degrees_off(self, zeros):
+        """Errors (n, 3) [deg] of estimated zeros."""
+        return np.degrees(zeros - self.zeros)
