@@ -378,6 +378,8 @@ class Builder(Operator):
             self.build.turn_to(row, angle)
 
     def on_begin(self, prompt, meanwhile):
+        if is_about(self.said[-1], "introduction_stage measure"):  # takes minutes, and has tests of its own
+            return "skip"
         lost = self.said[-2:-1] and is_about(self.said[-2], "not_yet joints_without_servo")
         return "bus" if lost else ""
 

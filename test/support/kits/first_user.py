@@ -99,7 +99,8 @@ class FirstEvening:
         if stage:
             self.machine.repeat(stage)
         acts = StageActions(lambda: load(path), ("", "", 0), progress, self.bench, dialog, PACE, sleep)
-        self.session = CommissioningSession(self.machine, acts.by_key, acts.relax, dialog, self.file)
+        measured = {"measure": lambda: self.bench.drive(None, "measure")}  # has tests of its own
+        self.session = CommissioningSession(self.machine, acts.by_key | measured, acts.relax, dialog, self.file)
 
     def run(self):
         with contextlib.suppress(Abandoned):
