@@ -29,10 +29,8 @@ from hexapod_control.sim.world_settings import WorldSettings
 FILE = load("phantomx")
 
 
-@pytest.fixture
-def world():
-    """Servos that are the joints of a standing robot; time passes by `world.step`."""
-    simulation = Simulation(FILE.robot, urdf(FILE), WorldSettings(between_targets="linear"))
+def servos_of(simulation):
+    """Servos that are the joints of a standing robot; time passes by `step`."""
     simulation.reset(standing_pose(FILE.robot))
     then = [0.0]
 
@@ -45,6 +43,27 @@ def world():
     made.engage()
     made.simulation, made.joints = simulation, joints
     return made
+
+
+@pytest.fixture
+def world():
+    """An ideal robot."""
+    return servos_of(Simulation(FILE.robot, urdf(FILE), WorldSettings(between_targets="linear")))
+
+
+def test_servos_of_a_real_robot_report_their_own_zeros_a_sagging_supply_and_their_warmth():
+    settings = WorldSettings(between_targets="linear", reality="worn", reality_seed=2)
+    real = servos_of(Simulation(FILE.robot, urdf(FILE), settings))
+    for index in range(real.count):
+        real.torque(index, True)
+    for tick in range(1, 101):
+        real.step(0.02 * tick)
+    reported = [joint.angle(real.position(index)) for index, joint in enumerate(real.joints)]
+    simulation = real.simulation
+    true = simulation.data.qpos[simulation.world.position]
+    assert reported == pytest.approx(np.ravel(true - simulation.reality.zero_offset), abs=0.006)
+    assert np.abs(true.ravel() - reported).max() > 0.03
+    assert real.voltage(0) < 11.1 and max(real.temperature(index) for index in range(real.count)) > 35.0
 
 
 def test_a_servo_without_torque_gives_way_and_with_torque_stays_where_it_was_switched_on(world):
