@@ -52,7 +52,7 @@ class Reality:
     no_load_speed: Array = NOMINAL
     friction: Array = NOMINAL  # dry
     inertia: Array = NOMINAL  # of the rotor
-    load_friction: Array = NONE  # more dry friction, as a share of the motor's torque
+    load_friction: Array = NONE  # more dry friction, as a share of what the gear bears
     stall_current: Array = NONE  # [A]
     heating: Array = NONE  # [K/s] at stall torque
     cooling: Array = NONE  # [1/s] per K above the air

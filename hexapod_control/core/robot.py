@@ -71,7 +71,7 @@ class ServoTraits:
     latency: float = 0.03  # [s] from the computer's target to the motor
     resolution: float = math.radians(0.1)  # [rad] smallest step
     friction: float = 0.03  # dry friction, as a share of the stall torque
-    load_friction: float = 0.2  # more dry friction, as a share of the motor's torque
+    load_friction: float = 0.2  # more dry friction, as a share of what the gear bears
     motor_time_constant: float = 0.02  # [s] rotor inertia over the viscous coefficient of back-EMF
     stall_current: float = 1.5  # [A]
     heating: float = 0.6  # [K/s] at stall torque

@@ -234,9 +234,15 @@ class Simulation:
         if self._unadapted < ADAPTATION_PERIOD_S - ROUNDING_S:
             return
         joints = self.world.velocity
-        torque = self.data.actuator_force.reshape(-1, 3)
-        self.model.dof_frictionloss[joints] = self._dry_friction + self.reality.load_friction * np.abs(torque)
-        loads = (torque - self._damping * self.data.qvel[joints]) / self.world.stall_torque
+        data = self.data
+        torque = data.actuator_force.reshape(-1, 3)
+        # The gear bears half of the motor's torque against the load: the whole torque if they balance.
+        load = data.qfrc_constraint + data.qfrc_applied - data.qfrc_bias
+        friction = slice(data.ne, data.ne + data.nf)  # rows of dry friction, which is no load
+        load[data.efc_id[friction]] -= data.efc_force[friction]
+        in_gear = np.abs(torque - load[joints]) / 2.0
+        self.model.dof_frictionloss[joints] = self._dry_friction + self.reality.load_friction * in_gear
+        loads = (torque - self._damping * data.qvel[joints]) / self.world.stall_torque
         left = self.power.advance(loads, self._unadapted).reshape(-1, 1)
         self._unadapted = 0.0
         self._limit_torque(left)
