@@ -35,10 +35,13 @@ CHECKED = {  # command, or action of `hexapod servos` -> the test in which what 
     "i2c": "cli/servos/test_i2c.py",
     "calibrate": "cli/servos/test_calibrate.py"
     "::test_an_abandoned_calibration_leaves_the_file_and_switches_the_torque_off",
+    "calibrate-self": "servos/calibration/test_self_calibration.py"
+    "::test_a_finding_ends_it_after_the_first_tour_with_the_file_as_it_was",
     "first": "cli/commissioning/test_first.py::test_commissioning_that_ends_at_any_stage_continues_there",
     "patrol": "clients/test_patroller.py::test_an_unreachable_waypoint_is_abandoned_and_the_gap_width_reported",
     "check": "cli/robot_files/test_check.py::test_a_payload_that_no_servo_carries_is_a_problem",
     "record": "cli/bags/test_record.py::test_a_last_bag_that_cannot_be_written_is_reported_and_ends_with_code_one",
+    "dots": "cli/test_command_results.py::test_a_file_that_cannot_be_written_is_a_failure",
     "replay": "cli/bags/test_record.py::test_a_bag_of_which_nothing_can_be_played_fails",
     "nav2-check": "evaluation/navigation/test_nav2_check.py",
     "setup": "cli/computer/test_setup.py::test_a_command_of_the_system_that_fails_is_a_failure",
@@ -100,6 +103,7 @@ def test_output_that_cannot_be_written_is_a_failure(words, buffered):
         (["walk", "--seconds", "1", "--out"], "walk.csv"),
         (["nav2-params", "--out"], "nav2.yaml"),
         (["gaits", "--plot"], "gaits.svg"),
+        (["dots", "phantomx", "--output"], "dots.svg"),
     ],
 )
 def test_a_file_that_cannot_be_written_is_a_failure(words, name, tmp_path, capsys):

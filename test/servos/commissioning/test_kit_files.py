@@ -47,7 +47,7 @@ def test_a_kit_that_is_calibrated_as_its_file_says_raises_no_alarm_and_a_wrong_j
         assert [found for found, _ in horns_off(robot, wrong, settings.joints, units)] == [row]
 
 
-@pytest.mark.parametrize("name", KITS)
+@pytest.mark.parametrize("name", [name for name in KITS if load(name).servos is not None])
 def test_the_limits_of_a_kit_file_leave_the_horns_their_half_tooth(name):
     robot, settings = kit_settings(name)
     user = User(Kit())
