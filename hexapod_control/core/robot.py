@@ -238,6 +238,11 @@ class Robot:
         """Neutral contact points [m] of all feet in base_footprint, at the nominal height."""
         return tuple(leg.foothold for leg in self.legs)
 
+    @property
+    def foothold_radius(self) -> float:
+        """Mean distance [m] of the neutral footholds from the center of base_footprint."""
+        return sum(math.hypot(*leg.foothold) for leg in self.legs) / len(self.legs)
+
     def neutral_ball(self, leg: Leg) -> Vector:
         """Center of the foot ball of a leg [m] in base_link, in the neutral stance."""
         return (*leg.foothold, self.foot_radius - self.walk.height)

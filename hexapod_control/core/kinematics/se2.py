@@ -36,6 +36,10 @@ class Twist(NamedTuple):
         vx, vy, wz = self
         return math.hypot(vx - wz * y, vy + wz * x)
 
+    def foot_speed(self, radius: float) -> float:
+        """Mean speed [m/s] under the body of feet at `radius` [m] from its center."""
+        return math.hypot(self.vx, self.vy, radius * self.wz)
+
     @property
     def is_zero(self) -> bool:
         """True if all components are zero."""

@@ -263,6 +263,20 @@ def plan_at_rest(context: PlannerContext, state: RobotState) -> TickPlan:
     )
 
 
+def published(plan: TickPlan, context: PlannerContext, legs: WalkingLegs | None = None) -> TickPlan:
+    """Returns the plan for all legs, from that of the walking legs (by default the present ones), with their trims."""
+    plan = for_whole_robot(plan, legs or context.legs)
+    sharing = context.sharing
+    if not sharing.active or plan.joint_angles is None:
+        return plan
+    joints = sharing.trimmed(plan.joint_angles)
+    return plan._replace(
+        joint_angles=joints,
+        feet=None if plan.feet is None else forward(context.legs.whole, joints),
+        joint_motion=None if plan.joint_motion is None else joints,
+    )
+
+
 def for_whole_robot(plan: TickPlan, legs: WalkingLegs) -> TickPlan:
     """Returns the plan for all legs, from that of the walking legs: lost legs hold their folded pose.
 
@@ -364,7 +378,7 @@ class Planner(Copyable):
         """
         context = self._context
         if not MIN_TICK_S <= dt < math.inf:
-            return for_whole_robot(plan_at_rest(context, self.state), context.legs)
+            return published(plan_at_rest(context, self.state), context)
         # Before the cut: ages are those of the node's time. It cuts `dt` itself after a stall, in which messages waited
         # with the planner: a sensor is not silent because nobody has read it.
         context.sensors.step(
@@ -377,7 +391,7 @@ class Planner(Copyable):
         if pose is None:
             plan = plan_at_rest(context, self.state)
             self._state = respond(self._state.after_rest(context), plan, dt, context)
-            return for_whole_robot(plan_at_rest(context, self.state), context.legs)
+            return published(plan_at_rest(context, self.state), context)
         plan = build_plan(context, self.state, pose, self._state.walk, dt)
         context.joints = tuple(pose.joints)
         context.plan = plan
@@ -386,7 +400,7 @@ class Planner(Copyable):
         if waiting is not None:
             self._handle(waiting)
         self.capabilities = context.capabilities
-        return for_whole_robot(plan, legs)
+        return published(plan, context, legs)
 
     # --- pose known or unknown ----------------------------------------------------------------
 
@@ -396,7 +410,8 @@ class Planner(Copyable):
         The first sample ends the state `unknown`; later ones are used only while the robot is lying.
         """
         if np.isfinite(joints[list(self._context.legs.rows)]).all():
-            self._handle(requests.MeasuredJoints(_legs(joints)))
+            planned = self._context.sharing.without_trims(tuple(joints.ravel().tolist()))
+            self._handle(requests.MeasuredJoints(_legs(np.reshape(planned, (-1, 3)))))
 
     def forget_pose(self) -> None:
         """Returns to `unknown` because the torque is off; when it is on again, the robot holds until a request."""

@@ -33,7 +33,7 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.fits import attitude_over_feet, fit_rigid
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_base, leg_forward
-from hexapod_control.core.kinematics.se2 import ZERO, Pose, exp, log, wrap
+from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp, log, wrap
 from hexapod_control.core.kinematics.whole_body import rolling_displacement, rolling_shift
 from hexapod_control.core.robot import Point, Robot
 
@@ -232,6 +232,49 @@ def _fitted(pairs: Sequence[Pair], turn: float | None) -> tuple[OdometryStep, fl
     return OdometryStep(motion, rms, len(pairs)), max(residuals)
 
 
+class MeasuredFoot(NamedTuple):
+    """A foot by measured joints, under a body that counts as level."""
+
+    x: float  # [m] center of the ball in base_link
+    y: float
+    z: float
+    heading: float  # [rad] of the plane of the leg in base_link
+    lean: float  # [rad] of the tibia, + if its knee is farther out
+
+
+def measured_feet(robot: Robot, joints: Sequence[LegJoints]) -> tuple[MeasuredFoot, ...]:
+    """Returns the feet for joints (n, 3) [rad]; unlike `observe` fast enough for every tick."""
+    feet = []
+    for leg, (coxa, femur, tibia) in zip(robot.legs, joints, strict=True):
+        center = hip_to_base(leg, leg_forward(leg, (coxa, femur, tibia))[1])
+        lean = math.atan2(-math.cos(femur + tibia), -math.sin(femur + tibia))
+        feet.append(MeasuredFoot(*center, leg.hip_yaw + coxa, lean))
+    return tuple(feet)
+
+
+def motion_over_feet(
+    before: Sequence[MeasuredFoot], after: Sequence[MeasuredFoot], loads: Sequence[float], radius: float
+) -> Twist | None:
+    """Returns the motion [m, m, rad] of the body between two samples of its feet, to first order.
+
+    `loads` [N] are the weights of the feet, 0 in the air, `radius` [m] is that of their balls. None for fewer than two.
+    """
+    rows = []
+    for weight, a, b in zip(loads, before, after, strict=True):
+        if weight > 0.0:
+            rolled = radius * (b.lean - a.lean)
+            dx = b.x - a.x - rolled * math.cos(b.heading)
+            dy = b.y - a.y - rolled * math.sin(b.heading)
+            rows.append((weight, b.x, b.y, dx, dy))
+    if len(rows) < 2:
+        return None
+    total = sum([row[0] for row in rows])
+    mx, my, mu, mv = [sum([row[0] * row[k] for row in rows]) / total for k in (1, 2, 3, 4)]
+    spread = sum([w * ((x - mx) ** 2 + (y - my) ** 2) for w, x, y, _, _ in rows])
+    turn = sum([w * ((x - mx) * (v - mv) - (y - my) * (u - mu)) for w, x, y, u, v in rows]) / spread
+    return Twist(-mu - turn * my, -mv + turn * mx, -turn)  # the feet move by the inverse of the body's motion
+
+
 class Odometry:
     """Dead reckoning of base_footprint in the odom frame."""
 
@@ -239,7 +282,7 @@ class Odometry:
         """Starts at the origin. `scale`: calibration factors on distances, and on heading changes by the feet."""
         self._robot = robot
         self._scale = scale
-        self._foothold_radius = sum(math.hypot(*leg.foothold) for leg in robot.legs) / len(robot.legs)
+        self._foothold_radius = robot.foothold_radius
         self._last: FootSupport | None = None
         self.reset()
 

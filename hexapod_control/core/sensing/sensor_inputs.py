@@ -68,17 +68,34 @@ class SensorSource(Copyable):
 class ImuSource(SensorSource):
     """Samples of an IMU."""
 
-    def take_reading(self, tilt: Sequence[float], rates: Sequence[float], acceleration: Sequence[float]) -> None:
+    def __init__(self) -> None:
+        """Starts without a sample."""
+        super().__init__()
+        self._heading: float | None = None  # [rad]
+
+    def take_reading(
+        self,
+        tilt: Sequence[float],
+        rates: Sequence[float],
+        acceleration: Sequence[float],
+        heading: float | None = None,
+    ) -> None:
         """Stores roll and pitch [rad] of base_link in the world, and rates [rad/s] and accelerations [m/s^2] (3,).
 
-        Unknown rates or accelerations are empty.
+        Unknown rates or accelerations are empty. `heading` [rad] is the yaw in the world.
         """
+        self._heading = heading if heading is not None and math.isfinite(heading) else None
         self.take((*tilt, *rates, *acceleration) if rates else tuple(tilt))
 
     @property
     def tilt(self) -> tuple[float, float] | None:
         """Roll and pitch [rad] of base_link in the world; None if unknown."""
         return None if self.fault or self.sample is None else (self.sample[0], self.sample[1])
+
+    @property
+    def heading(self) -> float | None:
+        """Yaw [rad] of base_link in the world; None if unknown."""
+        return None if self.fault else self._heading
 
     @property
     def yaw_rate(self) -> float | None:

@@ -81,6 +81,8 @@ class WalkController(Copyable):
         self.gaits = GaitChangeScheduler(capabilities, gait)
         self.recovery = MarginRecovery()
         self.strides = StrideControl(capabilities)
+        self._foothold_radius = capabilities.robot.foothold_radius
+        self._correction = ZERO  # of the feet's twist, as shares of the foot speed [1, 1, rad/m]
         self.body.sway.prepare(pose, gait.sway)
         self.change_settings(WalkSettings(self.gaits.selection))
 
@@ -156,6 +158,10 @@ class WalkController(Copyable):
         """Processes the contact of each foot, and roll and pitch [rad] of the body; None if unknown or unused."""
         self.motion.sense(contacts, self._capabilities.robot.walk.height)
         self.body.sense(tilt)
+
+    def correct(self, shares: Twist) -> None:
+        """Adds shares of the foot speed [1, 1, rad/m] to the twist of the feet from now on, see `course_control`."""
+        self._correction = shares
 
     def slow_down(self, share: float, lagging_leg: int | None = None) -> None:
         """Limits the speed to a share (0 to 1) from now on; a lagging leg (row) has to lift higher."""
@@ -266,7 +272,7 @@ class WalkController(Copyable):
         slope = body.slope if motion.running else LEVEL
         gait = motion.clock.gait  # read again, as it may have changed
         drift = self._capabilities.drift.get(gait.name, ZERO)
-        twist = compensated_twist(robot, gait, speed.swing_time, speed.twist, slope, drift)
+        twist = compensated_twist(robot, gait, speed.swing_time, self._corrected(speed.twist), slope, drift)
         motion.step(dt, twist, speed.swing_time, strides)
         if motion.guiding:
             placements = (body.placement, body.resting_placement)
@@ -283,6 +289,12 @@ class WalkController(Copyable):
         if self.motion.terrain is not None:
             self.motion.terrain.retreat(self.motion.feet, dt)
         return self._whole_body_pose(previous)
+
+    def _corrected(self, twist: Twist) -> Twist:
+        """The twist of the feet with which the body is to move with `twist`, by the measured errors of its walk."""
+        x, y, turn = self._correction
+        speed = twist.foot_speed(self._foothold_radius)
+        return Twist(twist.vx + x * speed, twist.vy + y * speed, twist.wz + turn * speed)
 
     def _change_speed(self, dt: float, limit: SpeedLimit, strides: Strides) -> None:
         """Ramps twist and swings towards the limit, slowed by the region guard and by waiting lift-offs."""
@@ -303,7 +315,7 @@ class WalkController(Copyable):
         motion.lift_share = speed.lift_share
         if not speed.twist.is_zero:
             clock = motion.clock if motion.running else None
-            speed.slow_down(allowed_share(motion.feet, clock, speed.twist, dt, speed.swing_time, strides))
+            speed.slow_down(allowed_share(motion.feet, clock, self._corrected(speed.twist), dt, speed.swing_time, strides))
             speed.note_lost_time(dt, roughness)
 
     def _whole_body_pose(self, previous: Sequence[LegJoints]) -> WholeBodyPose:

@@ -65,7 +65,7 @@ class SensorInput:
         reading = messages.inertial(message)
         if reading.orientation is not None:
             rates, acceleration = reading.angular_velocity or (), reading.acceleration or ()
-            self._sensors.imu.take_reading(reading.orientation[:2], rates, acceleration)
+            self._sensors.imu.take_reading(reading.orientation[:2], rates, acceleration, reading.orientation[2])
 
     @property
     def _effects(self) -> dict[str, str]:

@@ -1,0 +1,106 @@
+"""How measured joints follow the planned ones: with which delay, and how far the body sags over each foot.
+
+Between a target and the measured angle that belongs to it pass the bus, the servo's loop and the bus again. The delay
+is the one at which the planned joints of the past are nearest to the measured ones, in the mean over some seconds.
+
+Measured joints also show how the body really moves over the feet that bear load: `odometry.motion_over_feet`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hexapod_control.core.copyable import Copyable
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.sensing.odometry import MeasuredFoot, measured_feet, motion_over_feet
+
+MAX_DELAY_S = 0.2
+AVERAGING_TIME_S = 2.0  # of the squared errors
+
+
+class TrackedTick(NamedTuple):
+    """Planned and measured state of the walking legs in one tick."""
+
+    joints: Array  # (n, 3) [rad] planned
+    feet: Array  # (n, 3) [m] planned ball centers in base_link
+    support: Sequence[float]  # [N] planned loads
+    measured: Sequence[float]  # (3 n) [rad]
+    loads: Sequence[float] | None  # [N] measured; None: unknown
+
+
+class JointTracking(Copyable):
+    """Planned ticks of the last MAX_DELAY_S in comparison with measured joints; `step` in every tick."""
+
+    def __init__(self, robot: Robot) -> None:
+        """Starts without samples."""
+        self._robot = robot
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets the past, after joints or feet moved otherwise than planned."""
+        # Of the last ticks, newest first: joints (3 n,) [rad], balls of the feet (n, 3) [m], planned loads [N]
+        self._joints: list[Array] = []
+        self._feet: list[Array] = []
+        self._supports: list[Sequence[float]] = []
+        self._errors: Array = np.zeros(0)  # [rad^2] by delay in ticks
+        self._measured: tuple[MeasuredFoot, ...] = ()  # feet at the last sample
+        self._loads: Sequence[float] = ()  # [N]
+        self._last: Sequence[float] | None = None
+        self.delay = 0.0  # [ticks]
+        self.sag: tuple[float, ...] | None = None  # [m] by which the body gives way over each foot; None: unknown
+        self.moved: Twist | None = None  # [m, m, rad] motion of the body since the last tick; None: unknown
+
+    def step(self, dt: float, tick: TrackedTick | None) -> None:
+        """Processes a tick of `dt` [s]; None: joints are unknown, or move without a plan of the feet."""
+        if tick is None:
+            if self._joints:
+                self.reset()
+            return
+        count = max(2, round(MAX_DELAY_S / dt))
+        self._joints = [tick.joints.ravel(), *self._joints[:count]]
+        self._feet = [tick.feet, *self._feet[:count]]
+        self._supports = [tick.support, *self._supports[:count]]
+        self.moved = Twist(0.0, 0.0, 0.0)
+        if len(self._joints) <= count:
+            self.moved = None
+            return
+        if tick.measured is self._last:
+            return
+        self._last = tick.measured
+        angles = np.array(tick.measured)
+        self._find_delay(dt, angles)
+        feet = measured_feet(self._robot, angles.reshape(-1, 3).tolist())
+        self._find_sag(feet)
+        loads = self._supports[round(self.delay)] if tick.loads is None else tick.loads
+        if self._measured:
+            shared = list(map(min, self._loads, loads))
+            if sum(load > 0.0 for load in shared) < 2:  # feet that lift off or touch down are at rest over the ground
+                shared = list(map(max, self._loads, loads))
+            self.moved = motion_over_feet(self._measured, feet, shared, self._robot.foot_radius)
+        self._measured = feet
+        self._loads = loads
+
+    def _find_delay(self, dt: float, angles: Array) -> None:
+        differences = np.array(self._joints) - angles
+        errors = np.einsum("ij,ij->i", differences, differences)
+        if len(self._errors) != len(errors):
+            self._errors = errors
+        self._errors = self._errors + min(1.0, dt / AVERAGING_TIME_S) * (errors - self._errors)
+        best = min(max(int(self._errors.argmin()), 1), len(errors) - 2)
+        left, least, right = self._errors[best - 1 : best + 2].tolist()
+        curvature = left - 2.0 * least + right
+        vertex = 0.5 * (left - right) / curvature if curvature > 0.0 else 0.0
+        self.delay = best + min(max(vertex, -1.0), 1.0)
+
+    def _find_sag(self, feet: Sequence[MeasuredFoot]) -> None:
+        whole = int(self.delay)
+        share = self.delay - whole
+        now = self._feet[whole].tolist()
+        after = self._feet[min(whole + 1, len(self._feet) - 1)].tolist()
+        rows = zip(feet, now, after, strict=True)
+        self.sag = tuple([foot.z - (1.0 - share) * a[2] - share * b[2] for foot, a, b in rows])

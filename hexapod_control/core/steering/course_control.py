@@ -1,0 +1,192 @@
+"""Course control: the body walks the twist that is commanded, although joint zeros, play and lengths are not exact.
+
+Once per gait cycle the turn by the heading of an IMU is compared with the executed one: within a cycle the body yaws
+with every change of the supporting legs, over a whole one that cancels. The heading error is the sum of these
+differences; a proportional and an integrating part of it turn the feet by a little more or less. With an IMU missing,
+and for the velocity forward and sideways, the motion of the standing feet by their measured joints takes its place.
+
+Errors of joints and lengths turn the body by a fixed amount per metre, so corrections are shares of the foot speed: they
+vanish smoothly with it, and are still known when the robot walks on. A cycle counts only if it is plausible.
+See docs/architecture/walking-mathematics.md, "Course control".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+from hexapod_control.core.copyable import Copyable
+from hexapod_control.core.kinematics.se2 import ZERO, Twist, wrap
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.workspace.twist_limits import change_towards
+
+HEADING_GAIN = 0.4  # share of the heading error that the next cycle takes back
+INTEGRAL_GAIN = 0.05  # share of the heading error that is added to every following cycle
+WAY_GAIN = 0.4  # share of a difference of velocity that is added to every following cycle
+MAX_CORRECTION = 0.15  # of the foot speed
+MAX_HEADING_ERROR = math.radians(10.0)  # that is taken back; beyond, the robot was turned
+MAX_CYCLE_SHARE = 0.4  # of the way of the feet in a cycle: a greater difference is no error of joints
+RAMP_SHARE = 0.25  # of a cycle, in which a correction changes
+MIN_MEASURED_SHARE = 0.7  # of a cycle, in which the motion over the feet must be known
+MIN_CYCLE_WAY_M = 0.004  # of the feet: with shorter steps a difference says nothing
+SAME_COURSE = math.cos(math.radians(45.0))  # between two directions of travel that have the same errors
+
+
+class CourseState(Enum):
+    """What course control does."""
+
+    OFF = "off"
+    BLIND = "no sensor"  # neither a heading nor measured joints
+    STANDING = "standing"
+    KEEPING = "keeping"
+    LIMITED = "at its limit"
+    WAITING = "waiting"  # the last cycle was not plausible: turned by hand, slipping, or a step of the heading
+
+
+@dataclass(frozen=True, slots=True)
+class CourseSample:
+    """What one tick adds: the executed motion, and what is measured of it."""
+
+    executed: Twist
+    heading: float | None  # [rad] by an IMU; None: unknown
+    moved: Twist | None  # [m, m, rad] in this tick, by measured joints; None: unknown
+    phase: float  # of the gait, in [0, 1)
+    gait: str
+    walking: bool
+    trusted: bool  # False while a leg lags, feet slip, or the walk is held
+
+
+class _Cycle(Copyable):
+    """Sums over the present gait cycle."""
+
+    def __init__(self, sample: CourseSample) -> None:
+        self.gait = sample.gait
+        self.phase = sample.phase
+        self.heading = sample.heading
+        self.time = 0.0  # [s]
+        self.executed = ZERO  # [m, m, rad]
+        self.moved = ZERO  # [m, m, rad] by measured joints ...
+        self.measured = 0.0  # [s] ... in this time
+        self.trusted = True
+
+    def add(self, dt: float, sample: CourseSample) -> None:
+        self.time += dt
+        self.executed = _sum(self.executed, sample.executed.scaled(dt))
+        if sample.moved is not None:
+            self.moved = _sum(self.moved, sample.moved)
+            self.measured += dt
+        self.trusted &= sample.trusted and sample.gait == self.gait
+        if sample.heading is None:
+            self.heading = None
+        self.phase = sample.phase
+
+
+    @property
+    def missed(self) -> Twist | None:
+        """Executed motion [m, m, rad] that the measured joints have not made; None if unknown."""
+        if self.measured < MIN_MEASURED_SHARE * self.time:
+            return None
+        return _sum(self.executed, self.moved.scaled(-self.time / self.measured))
+
+
+class CourseControl(Copyable):
+    """The correction of the feet's twist; `step` updates it after every tick."""
+
+    def __init__(self, robot: Robot) -> None:
+        """Starts without corrections."""
+        self._radius = robot.foothold_radius  # [m]
+        self.enabled = True
+        self.state = CourseState.STANDING
+        self.heading_error = 0.0  # [rad] by which the robot has turned too little, counter-clockwise
+        self.shares = ZERO  # correction as shares of the foot speed [1, 1, rad/m]
+        self._goal = ZERO  # of the shares
+        self._learned = ZERO  # the integrating part of the goal
+        self._rate = 0.0  # [1/s] at which the shares follow the goal
+        self._course = (0.0, 0.0, 0.0)  # direction of travel for which they were learned, a unit vector
+        self._cycle: _Cycle | None = None
+
+    def step(self, dt: float, sample: CourseSample) -> None:
+        """Processes a tick of `dt` [s]."""
+        if not self.enabled or not sample.walking or sample.executed.is_zero:
+            self._rest(sample)
+            return
+        self._follow_goal(dt)
+        cycle = self._cycle
+        if cycle is None:
+            self._cycle = _Cycle(sample)
+            return
+        begins = sample.phase < cycle.phase  # the clock starts a new cycle
+        cycle.add(dt, sample)
+        if begins:
+            self._finish(cycle, sample)
+            self._cycle = _Cycle(sample)
+
+    def _rest(self, sample: CourseSample) -> None:
+        self._cycle = None
+        if not self.enabled:
+            self.shares = self._goal = self._learned = ZERO
+            self.state = CourseState.OFF
+        elif not sample.walking:
+            self.state = CourseState.STANDING
+            self.heading_error = 0.0
+            self._goal = self._learned
+
+    def _follow_goal(self, dt: float) -> None:
+        change = self._rate * dt
+        self.shares = Twist(*(change_towards(now, goal, change) for now, goal in zip(self.shares, self._goal, strict=True)))
+
+    def _finish(self, cycle: _Cycle, sample: CourseSample) -> None:
+        """Processes a complete gait cycle."""
+        way = cycle.executed.foot_speed(self._radius)
+        missed = cycle.missed
+        turn = self._missed_turn(cycle, sample, missed)
+        if way < MIN_CYCLE_WAY_M:
+            return
+        if turn is None:
+            self.state = CourseState.BLIND
+            self._aim(ZERO, cycle.time)
+            return
+        self._take_course(cycle.executed, way)
+        x, y, _ = missed or ZERO
+        if not cycle.trusted or max(math.hypot(x, y), self._radius * abs(turn)) > MAX_CYCLE_SHARE * way:
+            self.state = CourseState.WAITING
+            self.heading_error = 0.0
+            return
+        self.heading_error = _clamped(self.heading_error + turn, MAX_HEADING_ERROR)
+        vx, vy, wz = self._learned
+        limit = Twist(MAX_CORRECTION, MAX_CORRECTION, MAX_CORRECTION / self._radius)
+        rate = self.heading_error / way
+        goal = Twist(vx + WAY_GAIN * x / way, vy + WAY_GAIN * y / way, wz + (HEADING_GAIN + INTEGRAL_GAIN) * rate)
+        within = Twist(*(_clamped(value, most) for value, most in zip(goal, limit, strict=True)))
+        self.state = CourseState.KEEPING if within == goal else CourseState.LIMITED
+        # At the limit of the turn its integral rests: it would wind up.
+        turned = wz + INTEGRAL_GAIN * rate if within.wz == goal.wz else wz
+        self._learned = Twist(within.vx, within.vy, turned)
+        self._aim(within, cycle.time)
+
+    def _missed_turn(self, cycle: _Cycle, sample: CourseSample, missed: Twist | None) -> float | None:
+        """By how much [rad] the robot turned too little in a cycle; None if unknown."""
+        if cycle.heading is not None and sample.heading is not None:
+            return wrap(cycle.executed.wz - wrap(sample.heading - cycle.heading))
+        return None if missed is None else missed.wz
+
+    def _take_course(self, moved: Twist, way: float) -> None:
+        """Forgets what was learned on another course."""
+        course = moved.vx / way, moved.vy / way, self._radius * moved.wz / way
+        if sum(a * b for a, b in zip(course, self._course, strict=True)) < SAME_COURSE:
+            self._learned = ZERO
+        self._course = course
+
+    def _aim(self, goal: Twist, cycle_time: float) -> None:
+        self._goal = goal
+        most = max(map(abs, _sum(goal, self.shares.scaled(-1.0))))
+        self._rate = most / (RAMP_SHARE * cycle_time)
+
+
+def _sum(a: Twist, b: Twist) -> Twist:
+    return Twist(a.vx + b.vx, a.vy + b.vy, a.wz + b.wz)
+
+
+def _clamped(value: float, most: float) -> float:
+    return min(max(value, -most), most)
