@@ -44,6 +44,7 @@ from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Point, Robot, Vector
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass, foot_loads, static_margin
+from hexapod_control.core.steering.course_control import CourseControl
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
@@ -130,6 +131,18 @@ class PlannerView:
     def leg_clearance(self) -> LegClearance | None:
         """Smallest gap between neighbouring legs after the last tick; None while unknown."""
         return self._context.limiter.gap
+
+    # --- corrections by sensors --------------------------------------------------------------------
+
+    @property
+    def course(self) -> CourseControl:
+        """What keeps the course; read-only."""
+        return self._context.course
+
+    @property
+    def foot_trims(self) -> tuple[float, ...]:
+        """By how much [m] each foot is raised, so that all bear load."""
+        return self._context.sharing.heights
 
     # --- the walk ----------------------------------------------------------------------------------
 

@@ -51,6 +51,7 @@ from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.joint_tracking import JointTracking
 from hexapod_control.core.sensing.mishap_watch import MishapWatch
+from hexapod_control.core.sensing.progress_watch import ProgressWatch
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 from hexapod_control.core.statics.static_stability import direction_inwards
 from hexapod_control.core.steering.course_control import CourseControl
@@ -84,7 +85,8 @@ class PlannerContext(Copyable):
     watch: MishapWatch
     tracking: JointTracking
     course: CourseControl
-    sharing: LoadSharing
+    progress: ProgressWatch
+    sharing: LoadSharing  # of all legs
     joints: tuple[LegJoints, ...] = ()  # [rad] of the last tick, or as measured; empty while they are unknown
     plan: TickPlan | None = None  # of the last tick
     pace: float = 1.0  # time scale (0 to 1) of a move, with which it stops and continues smoothly
@@ -93,12 +95,19 @@ class PlannerContext(Copyable):
     @classmethod
     def of(cls, legs: WalkingLegs, sensors: SensorInputs, settings: WalkSettings) -> PlannerContext:
         """The context of a robot with these legs and an unknown pose."""
-        limiter = TickLimiter(legs.capabilities.robot)
-        watch = MishapWatch(legs.whole)
-        tracking, course = JointTracking(legs.capabilities.robot), CourseControl(legs.capabilities.robot)
-        sharing = LoadSharing(legs.whole)
-        wanted = settings.selection.name
-        return cls(legs, limiter, sensors, settings, watch, tracking, course, sharing, wanted_gait=wanted)
+        robot = legs.capabilities.robot
+        return cls(
+            legs=legs,
+            limiter=TickLimiter(robot),
+            sensors=sensors,
+            settings=settings,
+            watch=MishapWatch(legs.whole),
+            tracking=JointTracking(robot),
+            course=CourseControl(robot),
+            progress=ProgressWatch(robot),
+            sharing=LoadSharing(legs.whole),
+            wanted_gait=settings.selection.name,
+        )
 
     @property
     def robot(self) -> Robot:
@@ -138,16 +147,15 @@ class PlannerContext(Copyable):
 
     def share_loads(self, dt: float, motion: FootMotion | None, plan: TickPlan) -> None:
         """Compares the loads of the feet with the planned ones of a tick of `dt` [s]; no motion: the robot rises."""
-        self.sharing.step(dt, self._loads(motion, plan))
+        self.sharing.step(dt, self._loads(motion, plan), self.sensors.adaptation.trim)
 
     def _loads(self, motion: FootMotion | None, plan: TickPlan) -> LoadedTick | None:
         walking = motion is not None and motion.running
         measured = self.foot_loads
-        if measured is not None:
-            pass
-        elif self.tracking.sag is not None and not walking:  # legs that move are off their targets without load, too
+        if measured is None and self.tracking.sag is not None and not walking:
+            # Only at rest: legs that move are off their targets without load, too.
             measured = self.sharing.loads_by_sag(self.tracking.sag, self.legs.rows)
-        else:
+        if measured is None:
             return None
         phase = None
         counted = plan.planted
@@ -170,6 +178,7 @@ class PlannerContext(Copyable):
         self.limiter = TickLimiter(capabilities.robot)
         self.tracking = JointTracking(capabilities.robot)
         self.course = CourseControl(capabilities.robot)
+        self.progress = ProgressWatch(capabilities.robot)
         self.settings = replace(self.settings, selection=capabilities.selection(wanted))
         self.joints = legs.of_whole(joints)
         self.plan = None
@@ -484,6 +493,8 @@ class OnFeet(Copyable):
                 walk.settle(NEUTRAL)
             case HaltRequest():
                 self._halt()
+            case VelocityRequest(twist) if context.progress.refuses(twist):
+                pass
             case VelocityRequest(twist):
                 self._follow(twist, context)
             case NeutralStanceRequest():

@@ -16,6 +16,7 @@ import numpy as np
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.odometry import MeasuredFoot, measured_feet, motion_over_feet
 
@@ -53,6 +54,7 @@ class JointTracking(Copyable):
         self._last: Sequence[float] | None = None
         self.delay = 0.0  # [ticks]
         self.sag: tuple[float, ...] | None = None  # [m] by which the body gives way over each foot; None: unknown
+        self.errors: tuple[float, ...] | None = None  # [rad] of the joint of each leg that is farthest off; None: unknown
         self.moved: Twist | None = None  # [m, m, rad] motion of the body since the last tick; None: unknown
 
     def step(self, dt: float, tick: TrackedTick | None) -> None:
@@ -76,6 +78,8 @@ class JointTracking(Copyable):
         self._find_delay(dt, angles)
         feet = measured_feet(self._robot, angles.reshape(-1, 3).tolist())
         self._find_sag(feet)
+        expected = self._joints[round(self.delay)]
+        self.errors = tuple(np.abs(angles - expected).reshape(-1, len(JOINTS)).max(axis=1).tolist())
         loads = self._supports[round(self.delay)] if tick.loads is None else tick.loads
         if self._measured:
             shared = list(map(min, self._loads, loads))

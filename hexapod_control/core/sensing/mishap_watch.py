@@ -86,6 +86,11 @@ class MishapWatch(Copyable):
         return CAUTIOUS_SHARE if self._slow > 0.0 else 1.0
 
     @property
+    def slips(self) -> bool:
+        """Whether feet slip."""
+        return bool(self._slip.slipping)
+
+    @property
     def lagging_leg(self) -> int | None:
         """Row of the leg that lagged last, if that was a short time ago: it has to lift its foot higher; else None."""
         return self._lagging_leg if self._slow > 0.0 else None
@@ -174,6 +179,7 @@ class MishapKind(Enum):
     FALLEN = "fallen"  # the attitude is beyond the limit for standing
     CARRIED = "carried"  # no foot bears load
     STUCK = "stuck"  # a leg does not follow its targets
+    HINDERED = "hindered"  # the feet do not carry the body on
     SLOWED = "slowed"  # feet slip, or a leg begins to lag: the robot walks slowly
 
 

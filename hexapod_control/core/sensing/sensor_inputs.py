@@ -126,10 +126,12 @@ class Contacts(SensorSource):
 
 @dataclass(frozen=True, slots=True)
 class Adaptation:
-    """Selects adaptations to the ground."""
+    """Selects adaptations to the ground, and to errors of the robot."""
 
     touch_down: bool = False  # feet follow the ground by contact
     levelling: bool = False  # the body is kept level by an IMU
+    course: float = 0.15  # largest correction of the walk, as a share of the speed of the feet; 0: none
+    trim: float = 0.12  # largest trim of a foot, as a share of the walk height; 0: none
 
 
 @dataclass(frozen=True, slots=True)

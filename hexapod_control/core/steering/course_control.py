@@ -24,7 +24,6 @@ from hexapod_control.core.workspace.twist_limits import change_towards
 HEADING_GAIN = 0.4  # share of the heading error that the next cycle takes back
 INTEGRAL_GAIN = 0.05  # share of the heading error that is added to every following cycle
 WAY_GAIN = 0.4  # share of a difference of velocity that is added to every following cycle
-MAX_CORRECTION = 0.15  # of the foot speed
 MAX_HEADING_ERROR = math.radians(10.0)  # that is taken back; beyond, the robot was turned
 MAX_CYCLE_SHARE = 0.4  # of the way of the feet in a cycle: a greater difference is no error of joints
 RAMP_SHARE = 0.25  # of a cycle, in which a correction changes
@@ -96,7 +95,6 @@ class CourseControl(Copyable):
     def __init__(self, robot: Robot) -> None:
         """Starts without corrections."""
         self._radius = robot.foothold_radius  # [m]
-        self.enabled = True
         self.state = CourseState.STANDING
         self.heading_error = 0.0  # [rad] by which the robot has turned too little, counter-clockwise
         self.shares = ZERO  # correction as shares of the foot speed [1, 1, rad/m]
@@ -106,10 +104,10 @@ class CourseControl(Copyable):
         self._course = (0.0, 0.0, 0.0)  # direction of travel for which they were learned, a unit vector
         self._cycle: _Cycle | None = None
 
-    def step(self, dt: float, sample: CourseSample) -> None:
-        """Processes a tick of `dt` [s]."""
-        if not self.enabled or not sample.walking or sample.executed.is_zero:
-            self._rest(sample)
+    def step(self, dt: float, sample: CourseSample, most: float) -> None:
+        """Processes a tick of `dt` [s]; `most` is the largest correction as a share of the foot speed, 0: none."""
+        if most <= 0.0 or not sample.walking or sample.executed.is_zero:
+            self._rest(sample, most)
             return
         self._follow_goal(dt)
         cycle = self._cycle
@@ -119,12 +117,12 @@ class CourseControl(Copyable):
         begins = sample.phase < cycle.phase  # the clock starts a new cycle
         cycle.add(dt, sample)
         if begins:
-            self._finish(cycle, sample)
+            self._finish(cycle, sample, most)
             self._cycle = _Cycle(sample)
 
-    def _rest(self, sample: CourseSample) -> None:
+    def _rest(self, sample: CourseSample, most: float) -> None:
         self._cycle = None
-        if not self.enabled:
+        if most <= 0.0:
             self.shares = self._goal = self._learned = ZERO
             self.state = CourseState.OFF
         elif not sample.walking:
@@ -136,7 +134,7 @@ class CourseControl(Copyable):
         change = self._rate * dt
         self.shares = Twist(*(change_towards(now, goal, change) for now, goal in zip(self.shares, self._goal, strict=True)))
 
-    def _finish(self, cycle: _Cycle, sample: CourseSample) -> None:
+    def _finish(self, cycle: _Cycle, sample: CourseSample, most: float) -> None:
         """Processes a complete gait cycle."""
         way = cycle.executed.foot_speed(self._radius)
         missed = cycle.missed
@@ -155,10 +153,10 @@ class CourseControl(Copyable):
             return
         self.heading_error = _clamped(self.heading_error + turn, MAX_HEADING_ERROR)
         vx, vy, wz = self._learned
-        limit = Twist(MAX_CORRECTION, MAX_CORRECTION, MAX_CORRECTION / self._radius)
+        limit = Twist(most, most, most / self._radius)
         rate = self.heading_error / way
         goal = Twist(vx + WAY_GAIN * x / way, vy + WAY_GAIN * y / way, wz + (HEADING_GAIN + INTEGRAL_GAIN) * rate)
-        within = Twist(*(_clamped(value, most) for value, most in zip(goal, limit, strict=True)))
+        within = Twist(*(_clamped(value, bound) for value, bound in zip(goal, limit, strict=True)))
         self.state = CourseState.KEEPING if within == goal else CourseState.LIMITED
         # At the limit of the turn its integral rests: it would wind up.
         turned = wz + INTEGRAL_GAIN * rate if within.wz == goal.wz else wz

@@ -36,7 +36,6 @@ LAST_GAIN = 0.15  # ... and after all later ones: loads on rough ground differ f
 GAIN_DECAY = 0.75  # of the gain from one update to the next
 DEAD_ZONE_M = 0.0003  # height errors up to this are left ...
 STANDING_DEAD_ZONE_M = 0.0006  # ... and at rest, where friction bears a part of the load
-MAX_TRIM_SHARE = 0.12  # of the walk height, of a foot
 TRIM_SPEED = 0.02  # [m/s] at which a foot moves to its trim
 
 
@@ -77,10 +76,7 @@ class LoadSharing(Copyable):
         """Starts without trims."""
         self._robot = robot
         self._legs = LegStiffness.all_of(robot)
-        self._max_trim = MAX_TRIM_SHARE * robot.walk.height  # [m]
-        count = len(robot.legs)
-        self.enabled = True
-        self.heights = (0.0,) * count  # [m] by which each foot is raised
+        self.heights = (0.0,) * len(robot.legs)  # [m] by which each foot is raised
         self._goal = self.heights
         self._gain = FIRST_GAIN
         self._past: list[tuple[tuple[bool, ...], Sequence[float]]] = []  # counted feet and their planned loads [N]
@@ -120,10 +116,15 @@ class LoadSharing(Copyable):
         """Returns the loads [N] of legs (rows) under which the body gives way by `sag` [m]."""
         return tuple(self._legs[row].stiffness * z for row, z in zip(rows, sag, strict=True))
 
-    def step(self, dt: float, tick: LoadedTick | None) -> None:
-        """Compares planned and measured loads after a tick of `dt` [s]; None: they are unknown, or no feet to stand on."""
+    def step(self, dt: float, tick: LoadedTick | None, most: float) -> None:
+        """Compares planned and measured loads after a tick of `dt` [s]; None: they are unknown, or no feet to stand on.
+
+        `most` is the largest trim of a foot as a share of the walk height, 0: none.
+        """
+        limit = most * self._robot.walk.height
+        self._goal = tuple([min(max(height, -limit), limit) for height in self._goal])
         self._move(dt)
-        if not self.enabled or tick is None:
+        if most <= 0.0 or tick is None:
             self._past = []
             self._clear()
             return
@@ -163,7 +164,7 @@ class LoadSharing(Copyable):
         if max(map(abs, low)) > dead_zone:
             goal = [*self._goal]
             for row, error in zip(rows, low, strict=True):
-                goal[row] = min(max(goal[row] + gain * error, -self._max_trim), self._max_trim)
+                goal[row] += gain * error
             self._goal = tuple(goal)
 
 

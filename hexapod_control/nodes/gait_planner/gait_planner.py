@@ -27,6 +27,7 @@ from hexapod_control.nodes.gait_planner.planner_output import (
     MishapReports,
     PlannerOutput,
     StartPermission,
+    course_text,
 )
 from hexapod_control.nodes.gait_planner.request_input import (
     FAILURE_PAUSE_S,
@@ -154,7 +155,8 @@ class GaitPlannerNode(GuardedNode):
     def on_measured_joints(self, sample: MeasuredSample) -> None:
         """Uses measured joints: as the pose until the robot stands, then for comparison with the planned joints."""
         self.requests.joints = sample.joints
-        if self.settings.stuck_detection:
+        adaptation = self.settings.adaptation
+        if self.settings.stuck_detection or adaptation.course > 0.0 or adaptation.trim > 0.0:
             self.planner.sensors.joints.take(sample.joints.ravel().tolist())
         if self._may_have_no_torque or self.planner.state not in (RobotState.UNKNOWN, RobotState.SITTING):
             return
@@ -242,7 +244,7 @@ class GaitPlannerNode(GuardedNode):
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
-        plan = self.output.last
+        plan, view = self.output.last, self.planner.view
         return {
             "state": self.planner.state.value,
             "motion": self.player.name or "none",
@@ -253,6 +255,8 @@ class GaitPlannerNode(GuardedNode):
             "overruns": self._overruns,
             "command source": ", ".join(self.velocity.sources) or "none",
             "driven by": self.source.name,
+            "course": course_text(view.course),
+            "foot trims mm": " ".join(f"{1e3 * height:.1f}" for height in view.foot_trims),
             "leg gap m": "" if plan is None else f"{plan.gap:.3f}",
             "speed share": f"{self.derating.value:.2f}",
             "last refusal": self.velocity.last_refusal or "none",

@@ -28,6 +28,7 @@ from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.robot import Robot, Vector
 from hexapod_control.core.sensing.mishap_watch import MishapKind
 from hexapod_control.core.statics.static_stability import convex_hull
+from hexapod_control.core.steering.course_control import CourseControl
 from hexapod_control.core.steering.command_priorities import ANNOUNCEMENT_TIMEOUT_S, SOURCES, highest_priority
 from hexapod_control.core.workspace.stance_regions import StanceRegionTable
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
@@ -282,6 +283,7 @@ LEVELS: Mapping[MishapKind, ReportLevel] = {
     MishapKind.FALLEN: ReportLevel.ERROR,  # after an error, the recorder saves the last minute
     MishapKind.CARRIED: ReportLevel.WARNING,
     MishapKind.STUCK: ReportLevel.ERROR,
+    MishapKind.HINDERED: ReportLevel.WARNING,
     MishapKind.SLOWED: ReportLevel.WARNING,
 }
 STUCK_PAUSE_S = 4.0  # until the robot tries whether a leg that was stuck is free
@@ -317,7 +319,9 @@ class MishapReports:
             self._last = kind
             return
         self._last = kind
-        if mishap.kind is MishapKind.STUCK:
+        if mishap.kind is MishapKind.HINDERED:  # the planner refuses only the same course
+            self._commands.end_motion()
+        elif mishap.kind is MishapKind.STUCK:
             self._pause(mishap.kind.value, mishap.text, STUCK_PAUSE_S)
         elif mishap.kind is not MishapKind.SLOWED:  # a person has to put the robot on its feet
             self._block()
@@ -329,6 +333,14 @@ class MishapReports:
         mishap = self._planner.view.mishap
         if mishap is not None:
             self._node.report(mishap.kind.value, LEVELS[mishap.kind], mishap.text)
+
+
+def course_text(course: CourseControl) -> str:
+    """What keeps the course, and its correction."""
+    if course.shares == ZERO:
+        return course.state.value
+    vx, vy, wz = course.shares
+    return f"{course.state.value}: {100 * vx:+.1f} % ahead, {100 * vy:+.1f} % left, {math.degrees(wz):+.1f} deg/m"
 
 
 NO_SOURCE = "none"

@@ -69,6 +69,24 @@ class PlannerSettings(RobotSettings):
         **LIVE,
     )
     imu_levelling: bool = choice(False, "keep the body level by imu/data, as far as the legs reach", **LIVE)
+    course_correction_max: float = number(
+        0.15,
+        "",
+        0.0,
+        0.3,
+        "largest correction of the walk to the commanded course, by the heading in imu/data and by joint_states, "
+        "as a share of the speed; 0: none",
+        **LIVE,
+    )
+    foot_trim_max: float = number(
+        0.12,
+        "",
+        0.0,
+        0.3,
+        "largest change of the height of a foot so that all bear load, by foot_states or joint_states, "
+        "as a share of walk.height; 0: none",
+        **LIVE,
+    )
     fall_detection: bool = choice(
         True, "hold the joints after a fall (imu/data) or while no foot bears load (foot_states), see recover", **LIVE
     )
@@ -89,7 +107,9 @@ class PlannerSettings(RobotSettings):
     @property
     def adaptation(self) -> Adaptation:
         """Enabled adaptations to the sensors."""
-        return Adaptation(self.adaptive_touch_down, self.imu_levelling)
+        return Adaptation(
+            self.adaptive_touch_down, self.imu_levelling, self.course_correction_max, self.foot_trim_max
+        )
 
     @property
     def mishap_detection(self) -> MishapDetection:

@@ -52,6 +52,7 @@ from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
 from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.sensing.joint_tracking import TrackedTick
 from hexapod_control.core.sensing.mishap_watch import UPSIDE_DOWN_RAD, Mishap, MishapKind, WatchedTick, tilt_angle
+from hexapod_control.core.sensing.progress_watch import ProgressSample
 from hexapod_control.core.steering.course_control import CourseSample
 from hexapod_control.core.walking.walk_controller import WalkController
 
@@ -253,6 +254,8 @@ def respond(state: PlannerState, plan: TickPlan, dt: float, context: PlannerCont
     if watch.hanging and not state.lies_down:
         return Frozen(watch.hanging_mishap(), state.walk)
     state.walk.slow_down(watch.speed_share, watch.lagging_leg)
+    if context.progress.mishap is not None and not state.lies_down and not state.walk.speed.halted:
+        state.walk.halt()
     if (deadlock := context.limiter.deadlock) is not None and deadlock.legs is not None:
         state.walk.halt(deadlock=deadlock.legs)
     return _stopped_for_stuck_leg(state, context)
@@ -295,7 +298,7 @@ def rising_refusal(state: PlannerState, context: PlannerContext) -> Refusal | No
 
 def present_mishap(state: PlannerState, context: PlannerContext) -> Mishap | None:
     """Returns the present mishap; None without one."""
-    return state.mishap if isinstance(state, Frozen) else context.watch.slow_mishap
+    return state.mishap if isinstance(state, Frozen) else context.watch.slow_mishap or context.progress.mishap
 
 
 def _motion(state: PlannerState) -> StoppedMotion | None:
@@ -349,7 +352,12 @@ def _keep_course(state: PlannerState, plan: TickPlan, tick: WatchedTick, dt: flo
         walking=tick.walking and motion.running,
         trusted=watch.slow_mishap is None and watch.stuck is None,
     )
-    context.course.step(dt, sample)
+    context.course.step(dt, sample, context.sensors.adaptation.course)
+    if not (context.sensors.mishap_detection.legs and sample.walking) or sample.executed.is_zero:
+        context.progress.rest()
+        return
+    tilt = context.sensors.imu.tilt
+    context.progress.step(dt, ProgressSample(sample.executed, tracking.moved, tracking.errors, tilt, watch.slips))
 
 
 def _stopped_for_stuck_leg(state: OnFeet, context: PlannerContext) -> PlannerState:

@@ -1,0 +1,143 @@
+"""Notices that the robot makes no way: it marches, but its feet do not carry the body.
+
+The way that the standing feet make under the body, by their measured joints, is compared with the executed one over
+WATCHED_S. Servos are springs: before a riser, where the body stays, standing feet still move by a third to a half of
+their plan before they slip. So less than MIN_SHARE of the way by the joints is less than a fifth of the way over the
+ground. Feet that slip without resistance cannot be told from feet that grip, except by an IMU if the robot turns.
+
+What is known of the cause is named: joints that are off their targets much farther than those of other legs, a slope,
+slipping feet. The robot then stands, and does not follow the same course again until a command is zero or leads
+elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from hexapod_control.core.copyable import Copyable
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind, tilt_angle
+
+WATCHED_S = 5.0
+PART_S = 1.0  # of the watched time, after which it is judged again
+MIN_SHARE = 0.5  # of the executed way
+MIN_MISSED = 0.25  # [foothold radii] of the way: play of gears and slow gaits miss less in the watched time
+MIN_KNOWN_SHARE = 0.7  # of the time in which the motion over the feet is known
+HELD_RAD = math.radians(4.0)  # off its target: a joint whose leg is held ...
+HELD_RATIO = 2.0  # ... if that is so much more than in the other legs
+STEEP_RAD = math.radians(12.0)  # slope that is named
+SAME_COURSE = math.cos(math.radians(45.0))  # between the course that was hindered and one that is not tried again
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressSample:
+    """What one tick shows of the way."""
+
+    executed: Twist
+    moved: Twist | None  # [m, m, rad] in this tick, measured; None: unknown
+    errors: Sequence[float] | None  # [rad] by which a joint of each leg is off its target, at most; None: unknown
+    tilt: tuple[float, float] | None  # [rad] roll and pitch; None: unknown
+    slipping: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Sums over a part of the watched time."""
+
+    time: float = 0.0  # [s]
+    known: float = 0.0  # [s]
+    way: float = 0.0  # [m] executed, of the feet
+    made: float = 0.0  # [m] measured, along the executed motion
+    errors: tuple[float, ...] = ()  # [rad] largest of each leg
+
+
+class ProgressWatch(Copyable):
+    """The way of one robot; `step` in every tick in which it walks, `rest` in the others."""
+
+    def __init__(self, robot: Robot) -> None:
+        """Starts without a mishap."""
+        self._names = robot.leg_names
+        self._radius = robot.foothold_radius
+        self._parts: list[_Part] = []
+        self._now = _Part()
+        self._course = ZERO  # that was hindered
+        self.mishap: Mishap | None = None
+
+    def refuses(self, twist: Twist) -> bool:
+        """Whether a command leads where the robot has made no way; any other command ends the mishap."""
+        if self.mishap is None:
+            return False
+        if not twist.is_zero and self._along(twist, self._course) > SAME_COURSE * twist.foot_speed(self._radius):
+            return True
+        self.mishap = None
+        return False
+
+    def rest(self) -> None:
+        """Forgets the way so far: the robot does not walk."""
+        self._parts = []
+        self._now = _Part()
+
+    def step(self, dt: float, sample: ProgressSample) -> None:
+        """Processes a tick of `dt` [s] of a walk."""
+        now = self._now
+        made = 0.0 if sample.moved is None else self._along(sample.moved, sample.executed)
+        errors = tuple(sample.errors or ())
+        self._now = _Part(
+            time=now.time + dt,
+            known=now.known + (dt if sample.moved is not None else 0.0),
+            way=now.way + sample.executed.foot_speed(self._radius) * dt,
+            made=now.made + made,
+            errors=tuple(map(max, now.errors, errors)) if now.errors and errors else now.errors or errors,
+        )
+        if self._now.time >= PART_S:
+            self._parts = [*self._parts, self._now][-round(WATCHED_S / PART_S) :]
+            self._now = _Part()
+            self._judge(sample)
+
+    def _along(self, motion: Twist, course: Twist) -> float:
+        """The part [m, m/s] of a motion of the feet along a course."""
+        size = course.foot_speed(self._radius)
+        if size <= 0.0:
+            return 0.0
+        radius = self._radius * self._radius
+        return (motion.vx * course.vx + motion.vy * course.vy + radius * motion.wz * course.wz) / size
+
+    def _judge(self, sample: ProgressSample) -> None:
+        parts = self._parts
+        time, known, way, made = [sum(column) for column in zip(*[(p.time, p.known, p.way, p.made) for p in parts])]
+        if time < WATCHED_S - 0.5 * PART_S or known < MIN_KNOWN_SHARE * time or way <= 0.0:
+            return
+        share = made * time / known / way
+        if share >= MIN_SHARE or (1.0 - share) * way < MIN_MISSED * self._radius:
+            return
+        self._course = sample.executed
+        text = f"the robot makes no way: in {WATCHED_S:g} s its feet have made {100.0 * max(share, 0.0):.0f} % of it"
+        remedy = "it stops; drive another way, or lift it over, then command zero before the same way again"
+        self.mishap = Mishap(MishapKind.HINDERED, f"{text}; {self._cause(sample)}: {remedy}")
+        self.rest()
+
+    def _cause(self, sample: ProgressSample) -> str:
+        """What is known of the cause."""
+        columns = [part.errors for part in self._parts if part.errors]
+        errors = list(map(max, zip(*columns, strict=True))) if columns else [0.0]
+        usual = median(errors)
+        held = [
+            name
+            for name, error in zip(self._names, errors, strict=False)
+            if error > max(HELD_RAD, HELD_RATIO * usual)
+        ]
+        known = []
+        if held:
+            legs = " and ".join(held)
+            off = math.degrees(max(errors))
+            known.append(f"{legs} {'is' if len(held) == 1 else 'are'} held, up to {off:.0f} deg off target, as at an edge")
+        slope = 0.0 if sample.tilt is None else tilt_angle(*sample.tilt)
+        if slope > STEEP_RAD:
+            known.append(f"the ground may be too steep, the body tilts by {math.degrees(slope):.0f} deg")
+        if sample.slipping:
+            known.append("feet slip")
+        return " and ".join(known) or "no sensor tells why: look for an edge, a rope or slippery ground"
