@@ -15,9 +15,10 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import TickPlan
 from hexapod_control.core.sensing.foot_force_estimator import FootForceEstimator
 from hexapod_control.core.sensing.sensor_inputs import Adaptation
-from hexapod_control.evaluation.lockstep import CONTROL_PERIOD_S, Lockstep
+from hexapod_control.evaluation.lockstep import CONTROL_PERIOD_S, Lockstep, planar_pose
 from hexapod_control.sim.simulation import RATE_NOISE_RAD_S, ImuNoise, Simulation, SimulationReading
 
+ALL_SENSORS = ("imu", "joints", "contacts")
 TILT_NOISE_RAD = math.radians(0.1)  # [rad] of roll and pitch
 # Units of the AX-12A, the coarsest of the servos that report a load (ROBOTIS e-Manual).
 POSITION_UNIT_RAD = math.radians(300.0 / 1023.0)  # [rad]
@@ -33,6 +34,7 @@ class SensingLockstep(Lockstep):
         super().__init__(simulation, planner)
         planner.sensors.adaptation = adaptation
         self._noise = ImuNoise(seed)
+        self.sensors: tuple[str, ...] = ALL_SENSORS
 
     def tick(self, observe: Callable[[Simulation], None] | None = None) -> TickPlan:
         """Runs one control period with the sensor values at its start."""
@@ -44,15 +46,19 @@ class SensingLockstep(Lockstep):
         senses = self.planner.sensors
         reading = self.simulation.reading()
         forces = self.foot_forces(reading)
-        if forces is not None:
+        if forces is not None and "contacts" in self.sensors:
             senses.contacts.take(forces.tolist())
         turning, acceleration = self._noise.step(CONTROL_PERIOD_S)
         roll, pitch = tilt(self.simulation)
         wrong_roll, wrong_pitch, _ = turning / RATE_NOISE_RAD_S * TILT_NOISE_RAD
         rates = reading.angular_velocity + turning
         accelerations = reading.acceleration + acceleration
-        senses.imu.take_reading((roll + wrong_roll, pitch + wrong_pitch), rates.tolist(), accelerations.tolist())
-        senses.joints.take(reading.joints.ravel().tolist())
+        heading = planar_pose(self.simulation).yaw + self._noise.heading
+        measured = (roll + wrong_roll, pitch + wrong_pitch)
+        if "imu" in self.sensors:
+            senses.imu.take_reading(measured, rates.tolist(), accelerations.tolist(), heading)
+        if "joints" in self.sensors:
+            senses.joints.take(reading.joints.ravel().tolist())
 
     def foot_forces(self, reading: SimulationReading) -> Array | None:
         """Returns the contact forces (n,) [N] on the feet; None if unknown."""

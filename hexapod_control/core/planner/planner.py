@@ -137,12 +137,12 @@ class PlannerView:
     @property
     def course(self) -> CourseControl:
         """What keeps the course; read-only."""
-        return self._context.course
+        return self._context.feedback.course
 
     @property
     def foot_trims(self) -> tuple[float, ...]:
         """By how much [m] each foot is raised, so that all bear load."""
-        return self._context.sharing.heights
+        return self._context.feedback.sharing.heights
 
     # --- the walk ----------------------------------------------------------------------------------
 
@@ -279,7 +279,7 @@ def plan_at_rest(context: PlannerContext, state: RobotState) -> TickPlan:
 def published(plan: TickPlan, context: PlannerContext, legs: WalkingLegs | None = None) -> TickPlan:
     """Returns the plan for all legs, from that of the walking legs (by default the present ones), with their trims."""
     plan = for_whole_robot(plan, legs or context.legs)
-    sharing = context.sharing
+    sharing = context.feedback.sharing
     if not sharing.active or plan.joint_angles is None:
         return plan
     joints = sharing.trimmed(plan.joint_angles)
@@ -423,7 +423,7 @@ class Planner(Copyable):
         The first sample ends the state `unknown`; later ones are used only while the robot is lying.
         """
         if np.isfinite(joints[list(self._context.legs.rows)]).all():
-            planned = self._context.sharing.without_trims(tuple(joints.ravel().tolist()))
+            planned = self._context.feedback.sharing.without_trims(tuple(joints.ravel().tolist()))
             self._handle(requests.MeasuredJoints(_legs(np.reshape(planned, (-1, 3)))))
 
     def forget_pose(self) -> None:

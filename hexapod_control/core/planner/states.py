@@ -43,21 +43,17 @@ from hexapod_control.core.planner.requests import (
 )
 from hexapod_control.core.planner.tick_limiter import HELD_SPEED, TickLimiter
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.core.planner.walk_feedback import WalkFeedback
 from hexapod_control.core.posture.posture_sequences import PostureMove, PostureSequences
 from hexapod_control.core.posture.stand_up import BodyLift
 from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
 from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.sensing.joint_tracking import JointTracking
 from hexapod_control.core.sensing.mishap_watch import MishapWatch
-from hexapod_control.core.sensing.progress_watch import ProgressWatch
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 from hexapod_control.core.statics.static_stability import direction_inwards
-from hexapod_control.core.steering.course_control import CourseControl
-from hexapod_control.core.walking.feet.foot_motion import FootMotion
 from hexapod_control.core.walking.guided_legs import BallCenter, GroundPoint
-from hexapod_control.core.walking.load_sharing import LoadedTick, LoadSharing, exchanging
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
@@ -83,10 +79,7 @@ class PlannerContext(Copyable):
     sensors: SensorInputs
     settings: WalkSettings
     watch: MishapWatch
-    tracking: JointTracking
-    course: CourseControl
-    progress: ProgressWatch
-    sharing: LoadSharing  # of all legs
+    feedback: WalkFeedback
     joints: tuple[LegJoints, ...] = ()  # [rad] of the last tick, or as measured; empty while they are unknown
     plan: TickPlan | None = None  # of the last tick
     pace: float = 1.0  # time scale (0 to 1) of a move, with which it stops and continues smoothly
@@ -95,19 +88,10 @@ class PlannerContext(Copyable):
     @classmethod
     def of(cls, legs: WalkingLegs, sensors: SensorInputs, settings: WalkSettings) -> PlannerContext:
         """The context of a robot with these legs and an unknown pose."""
-        robot = legs.capabilities.robot
-        return cls(
-            legs=legs,
-            limiter=TickLimiter(robot),
-            sensors=sensors,
-            settings=settings,
-            watch=MishapWatch(legs.whole),
-            tracking=JointTracking(robot),
-            course=CourseControl(robot),
-            progress=ProgressWatch(robot),
-            sharing=LoadSharing(legs.whole),
-            wanted_gait=settings.selection.name,
-        )
+        limiter = TickLimiter(legs.capabilities.robot)
+        watch = MishapWatch(legs.whole)
+        feedback = WalkFeedback(legs, sensors)
+        return cls(legs, limiter, sensors, settings, watch, feedback, wanted_gait=settings.selection.name)
 
     @property
     def robot(self) -> Robot:
@@ -130,43 +114,6 @@ class PlannerContext(Copyable):
         touching = self.sensors.touching
         return None if touching is None else self.legs.of_whole(touching)
 
-    @property
-    def measured(self) -> tuple[float, ...] | None:
-        """Measured joint angles (3 n) [rad] of all legs without their trims, as they are planned; None if unknown."""
-        source = self.sensors.joints
-        return None if source.sample is None or source.fault else self.sharing.without_trims(source.sample)
-
-    @property
-    def foot_loads(self) -> tuple[float, ...] | None:
-        """Measured loads [N] of the walking legs, 0 below the threshold of a contact; None if unknown."""
-        contacts = self.sensors.contacts
-        if contacts.sample is None or contacts.fault:
-            return None
-        loads = tuple([load if touches else 0.0 for load, touches in zip(contacts.sample, contacts.feet, strict=True)])
-        return self.legs.of_whole(loads)
-
-    def share_loads(self, dt: float, motion: FootMotion | None, plan: TickPlan) -> None:
-        """Compares the loads of the feet with the planned ones of a tick of `dt` [s]; no motion: the robot rises."""
-        self.sharing.step(dt, self._loads(motion, plan), self.sensors.adaptation.trim)
-
-    def _loads(self, motion: FootMotion | None, plan: TickPlan) -> LoadedTick | None:
-        walking = motion is not None and motion.running
-        measured = self.foot_loads
-        if measured is None and self.tracking.sag is not None and not walking:
-            # Only at rest: legs that move are off their targets without load, too.
-            measured = self.sharing.loads_by_sag(self.tracking.sag, self.legs.rows)
-        if measured is None:
-            return None
-        phase = None
-        counted = plan.planted
-        if motion is not None:
-            if motion.terrain is not None or not (walking or motion.all_in_stance):
-                return None
-            if walking:
-                phase, counted = motion.clock.phase, exchanging(motion)
-        delay = round(self.tracking.delay)
-        return LoadedTick(self.legs.rows, plan.support.tolist(), measured, counted, phase, delay)
-
     def use_legs(self, legs: WalkingLegs) -> None:
         """Changes to other legs; the robot is at rest, and lost legs hold their joints."""
         joints = self.legs.completed(self.joints, self.legs.folded) if self.joints else ()
@@ -176,9 +123,7 @@ class PlannerContext(Copyable):
             wanted = ""  # the default gait of the robot: with fewer legs, the fastest one
         self.legs = legs.holding(joints) if joints else legs
         self.limiter = TickLimiter(capabilities.robot)
-        self.tracking = JointTracking(capabilities.robot)
-        self.course = CourseControl(capabilities.robot)
-        self.progress = ProgressWatch(capabilities.robot)
+        self.feedback.use_legs(self.legs)
         self.settings = replace(self.settings, selection=capabilities.selection(wanted))
         self.joints = legs.of_whole(joints)
         self.plan = None
@@ -493,7 +438,7 @@ class OnFeet(Copyable):
                 walk.settle(NEUTRAL)
             case HaltRequest():
                 self._halt()
-            case VelocityRequest(twist) if context.progress.refuses(twist):
+            case VelocityRequest(twist) if context.feedback.progress.refuses(twist):
                 pass
             case VelocityRequest(twist):
                 self._follow(twist, context)
@@ -557,7 +502,7 @@ class OnFeet(Copyable):
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
         """Advances body, feet and gait clock by `dt` [s]; sensors are used unless the robot is about to sit down."""
         self.walk.sense(*((context.touching, context.sensors.body_tilt) if self.then is None else (None, None)))
-        self.walk.correct(context.course.shares)
+        self.walk.correct(context.feedback.course.shares)
         self.walk, pose = context.limiter.advance(self.walk, context.joints, dt, context.change_pace(1.0, dt))
         return pose
 

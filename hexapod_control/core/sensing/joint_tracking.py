@@ -54,7 +54,9 @@ class JointTracking(Copyable):
         self._last: Sequence[float] | None = None
         self.delay = 0.0  # [ticks]
         self.sag: tuple[float, ...] | None = None  # [m] by which the body gives way over each foot; None: unknown
-        self.errors: tuple[float, ...] | None = None  # [rad] of the joint of each leg that is farthest off; None: unknown
+        self.errors: tuple[float, ...] | None = (
+            None  # [rad] of the joint of each leg that is farthest off; None: unknown
+        )
         self.moved: Twist | None = None  # [m, m, rad] motion of the body since the last tick; None: unknown
 
     def step(self, dt: float, tick: TrackedTick | None) -> None:
@@ -76,7 +78,8 @@ class JointTracking(Copyable):
         self._last = tick.measured
         angles = np.array(tick.measured)
         self._find_delay(dt, angles)
-        feet = measured_feet(self._robot, angles.reshape(-1, 3).tolist())
+        rows = iter(tick.measured)
+        feet = measured_feet(self._robot, list(zip(rows, rows, rows, strict=True)))
         self._find_sag(feet)
         expected = self._joints[round(self.delay)]
         self.errors = tuple(np.abs(angles - expected).reshape(-1, len(JOINTS)).max(axis=1).tolist())

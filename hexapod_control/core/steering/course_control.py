@@ -5,8 +5,8 @@ with every change of the supporting legs, over a whole one that cancels. The hea
 differences; a proportional and an integrating part of it turn the feet by a little more or less. With an IMU missing,
 and for the velocity forward and sideways, the motion of the standing feet by their measured joints takes its place.
 
-Errors of joints and lengths turn the body by a fixed amount per metre, so corrections are shares of the foot speed: they
-vanish smoothly with it, and are still known when the robot walks on. A cycle counts only if it is plausible.
+Errors of joints and lengths turn the body by a fixed amount per metre, so corrections are shares of the foot speed:
+they vanish smoothly with it, and are still known when the robot walks on. A cycle counts only if it is plausible.
 See docs/architecture/walking-mathematics.md, "Course control".
 """
 
@@ -80,7 +80,6 @@ class _Cycle(Copyable):
             self.heading = None
         self.phase = sample.phase
 
-
     @property
     def missed(self) -> Twist | None:
         """Executed motion [m, m, rad] that the measured joints have not made; None if unknown."""
@@ -132,7 +131,9 @@ class CourseControl(Copyable):
 
     def _follow_goal(self, dt: float) -> None:
         change = self._rate * dt
-        self.shares = Twist(*(change_towards(now, goal, change) for now, goal in zip(self.shares, self._goal, strict=True)))
+        self.shares = Twist(
+            *(change_towards(now, goal, change) for now, goal in zip(self.shares, self._goal, strict=True))
+        )
 
     def _finish(self, cycle: _Cycle, sample: CourseSample, most: float) -> None:
         """Processes a complete gait cycle."""

@@ -315,7 +315,9 @@ class WalkController(Copyable):
         motion.lift_share = speed.lift_share
         if not speed.twist.is_zero:
             clock = motion.clock if motion.running else None
-            speed.slow_down(allowed_share(motion.feet, clock, self._corrected(speed.twist), dt, speed.swing_time, strides))
+            speed.slow_down(
+                allowed_share(motion.feet, clock, self._corrected(speed.twist), dt, speed.swing_time, strides)
+            )
             speed.note_lost_time(dt, roughness)
 
     def _whole_body_pose(self, previous: Sequence[LegJoints]) -> WholeBodyPose:

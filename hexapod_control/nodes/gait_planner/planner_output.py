@@ -28,8 +28,8 @@ from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.robot import Robot, Vector
 from hexapod_control.core.sensing.mishap_watch import MishapKind
 from hexapod_control.core.statics.static_stability import convex_hull
-from hexapod_control.core.steering.course_control import CourseControl
 from hexapod_control.core.steering.command_priorities import ANNOUNCEMENT_TIMEOUT_S, SOURCES, highest_priority
+from hexapod_control.core.steering.course_control import CourseControl
 from hexapod_control.core.workspace.stance_regions import StanceRegionTable
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
 from hexapod_control.nodes.gait_planner.velocity_input import VelocityInput

@@ -107,9 +107,7 @@ class PlannerSettings(RobotSettings):
     @property
     def adaptation(self) -> Adaptation:
         """Enabled adaptations to the sensors."""
-        return Adaptation(
-            self.adaptive_touch_down, self.imu_levelling, self.course_correction_max, self.foot_trim_max
-        )
+        return Adaptation(self.adaptive_touch_down, self.imu_levelling, self.course_correction_max, self.foot_trim_max)
 
     @property
     def mishap_detection(self) -> MishapDetection:

@@ -50,10 +50,7 @@ from hexapod_control.core.posture.posture_sequences import PostureMove
 from hexapod_control.core.posture.stand_up import BodyLift
 from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
 from hexapod_control.core.refusal import Refusal
-from hexapod_control.core.sensing.joint_tracking import TrackedTick
 from hexapod_control.core.sensing.mishap_watch import UPSIDE_DOWN_RAD, Mishap, MishapKind, WatchedTick, tilt_angle
-from hexapod_control.core.sensing.progress_watch import ProgressSample
-from hexapod_control.core.steering.course_control import CourseSample
 from hexapod_control.core.walking.walk_controller import WalkController
 
 MAX_TORQUE_SHARE = 0.7  # of the stall torque, above which a joint is relieved ...
@@ -65,7 +62,7 @@ def relief(context: PlannerContext) -> JointMove | None:
 
     The torque of a joint is estimated as its stiffness times its deflection, measured minus planned angle.
     """
-    measured = context.measured
+    measured = context.feedback.measured
     if measured is None:
         return None
     count = len(JOINTS)
@@ -240,9 +237,11 @@ NOT_FALLEN = Refusal("not_fallen", "the robot has not fallen: nothing to recover
 def respond(state: PlannerState, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
     """Updates the mishaps after a tick of `dt` [s]. Returns the next state."""
     watch = context.watch
+    feedback = context.feedback
     tick = _watched(state, plan, context)
     watch.step(dt, context.sensors, tick)
-    _keep_course(state, plan, tick, dt, context)
+    rises = isinstance(state, Transition) and isinstance(state.moves[0], BodyLift) and all(plan.planted)
+    feedback.step(dt, plan, tick.measured, state.walk, watch, rises=rises, walking=tick.walking)
     if watch.fallen and (motion := _motion(state)) is not None:
         return Frozen(watch.fallen_mishap(), motion)
     if isinstance(state, Frozen) and state.mishap.kind is MishapKind.CARRIED and watch.fallen:
@@ -254,7 +253,7 @@ def respond(state: PlannerState, plan: TickPlan, dt: float, context: PlannerCont
     if watch.hanging and not state.lies_down:
         return Frozen(watch.hanging_mishap(), state.walk)
     state.walk.slow_down(watch.speed_share, watch.lagging_leg)
-    if context.progress.mishap is not None and not state.lies_down and not state.walk.speed.halted:
+    if feedback.progress.mishap is not None and not state.lies_down and not state.walk.speed.halted:
         state.walk.halt()
     if (deadlock := context.limiter.deadlock) is not None and deadlock.legs is not None:
         state.walk.halt(deadlock=deadlock.legs)
@@ -298,7 +297,7 @@ def rising_refusal(state: PlannerState, context: PlannerContext) -> Refusal | No
 
 def present_mishap(state: PlannerState, context: PlannerContext) -> Mishap | None:
     """Returns the present mishap; None without one."""
-    return state.mishap if isinstance(state, Frozen) else context.watch.slow_mishap or context.progress.mishap
+    return state.mishap if isinstance(state, Frozen) else context.watch.slow_mishap or context.feedback.progress.mishap
 
 
 def _motion(state: PlannerState) -> StoppedMotion | None:
@@ -318,46 +317,13 @@ def _motion(state: PlannerState) -> StoppedMotion | None:
 
 def _watched(state: PlannerState, plan: TickPlan, context: PlannerContext) -> WatchedTick:
     """The inputs of the mishap detection in a tick, for the walking legs."""
-    measured = context.measured
+    measured = context.feedback.measured
     legs = context.legs
     if measured is not None and not legs.complete:
         measured = tuple(angle for row in legs.rows for angle in measured[3 * row : 3 * row + 3])
     on_feet = isinstance(state, OnFeet)
     walking = on_feet and state.robot_state is RobotState.WALKING
     return WatchedTick(context.robot, plan.joint_angles, measured, plan.planted, plan.twist.wz, on_feet, walking)
-
-
-def _keep_course(state: PlannerState, plan: TickPlan, tick: WatchedTick, dt: float, context: PlannerContext) -> None:
-    """Compares the executed motion of a tick of `dt` [s] with the measured one."""
-    tracking, watch = context.tracking, context.watch
-    tracked = None
-    if plan.feet is not None and plan.joint_angles is not None and tick.measured is not None:
-        support = plan.support.tolist()
-        tracked = TrackedTick(plan.joint_angles, plan.feet, support, tick.measured, context.foot_loads)
-    tracking.step(dt, tracked)
-    walk = state.walk
-    if walk is None:
-        rises = isinstance(state, Transition) and isinstance(state.moves[0], BodyLift) and all(plan.planted)
-        if rises:
-            context.share_loads(dt, None, plan)
-        return
-    motion = walk.motion
-    context.share_loads(dt, motion, plan)
-    sample = CourseSample(
-        executed=plan.twist,
-        heading=context.sensors.imu.heading,
-        moved=tracking.moved,
-        phase=motion.clock.phase,
-        gait=motion.clock.gait.name,
-        walking=tick.walking and motion.running,
-        trusted=watch.slow_mishap is None and watch.stuck is None,
-    )
-    context.course.step(dt, sample, context.sensors.adaptation.course)
-    if not (context.sensors.mishap_detection.legs and sample.walking) or sample.executed.is_zero:
-        context.progress.rest()
-        return
-    tilt = context.sensors.imu.tilt
-    context.progress.step(dt, ProgressSample(sample.executed, tracking.moved, tracking.errors, tilt, watch.slips))
 
 
 def _stopped_for_stuck_leg(state: OnFeet, context: PlannerContext) -> PlannerState:
@@ -367,7 +333,7 @@ def _stopped_for_stuck_leg(state: OnFeet, context: PlannerContext) -> PlannerSta
     """
     watch = context.watch
     walk = state.walk
-    measured = context.measured
+    measured = context.feedback.measured
     relieved = state.origin is PoseOrigin.RELIEVED and walk.motion.guiding
     if relieved and watch.time_since_stuck > SET_DOWN_AFTER_S:
         state.handle(StandRequest(), context)
@@ -402,7 +368,7 @@ def leave_blocked(state: PlannerState, request: Request, context: PlannerContext
     """Returns the state in which a request is handled: the way out for `stand` and `sit` in a blocked posture."""
     if _blocked(state, context) is None or not isinstance(request, StandRequest | SitRequest):
         return state
-    angles = context.measured
+    angles = context.feedback.measured
     if angles is not None:
         count = len(JOINTS)
         context.restart_from(tuple((angles[k], angles[k + 1], angles[k + 2]) for k in range(0, len(angles), count)))

@@ -1,0 +1,116 @@
+"""What sensors say about the walk, and what follows from it: course, load of the feet, and progress.
+
+`step` compares the plan of each tick with the measured one. The corrections apply from the next tick on: the course to
+the twist of the feet (`CourseControl.shares`), the loads to the published targets (`LoadSharing.trimmed`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hexapod_control.core.copyable import Copyable
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.planner.tick_plan import TickPlan
+from hexapod_control.core.posture.walking_legs import WalkingLegs
+from hexapod_control.core.sensing.joint_tracking import JointTracking, TrackedTick
+from hexapod_control.core.sensing.mishap_watch import MishapWatch
+from hexapod_control.core.sensing.progress_watch import ProgressSample, ProgressWatch
+from hexapod_control.core.sensing.sensor_inputs import SensorInputs
+from hexapod_control.core.steering.course_control import CourseControl, CourseSample
+from hexapod_control.core.walking.load_sharing import LoadedTick, LoadSharing, exchanging
+from hexapod_control.core.walking.walk_controller import WalkController
+
+
+class WalkFeedback(Copyable):
+    """The feedback of one robot."""
+
+    def __init__(self, legs: WalkingLegs, sensors: SensorInputs) -> None:
+        """Starts without corrections."""
+        self._sensors = sensors
+        self._twists: list[Twist] = []  # of the last ticks, newest first
+        self.sharing = LoadSharing(legs.whole)  # of all legs
+        self.use_legs(legs)
+
+    def use_legs(self, legs: WalkingLegs) -> None:
+        """Changes to other legs; the trims of the feet stay."""
+        self._legs = legs
+        robot = legs.capabilities.robot
+        self.tracking = JointTracking(robot)
+        self.course = CourseControl(robot)
+        self.progress = ProgressWatch(robot)
+
+    @property
+    def measured(self) -> tuple[float, ...] | None:
+        """Measured joint angles (3 n) [rad] of all legs without their trims, as they are planned; None if unknown."""
+        source = self._sensors.joints
+        return None if source.sample is None or source.fault else self.sharing.without_trims(source.sample)
+
+    def step(
+        self,
+        dt: float,
+        plan: TickPlan,
+        measured: Sequence[float] | None,
+        walk: WalkController | None,
+        watch: MishapWatch,
+        *,
+        rises: bool,
+        walking: bool,
+    ) -> None:
+        """Processes a tick of `dt` [s] with measured joints (3 n) [rad] of the walking legs; None: unknown.
+
+        `walk` is that of a robot on its feet; `rises`: all its feet bear load while the body rises.
+        """
+        loads = self._foot_loads()
+        support = plan.support.tolist()
+        tracked = None
+        if plan.feet is not None and plan.joint_angles is not None and measured is not None:
+            tracked = TrackedTick(plan.joint_angles, plan.feet, support, measured, loads)
+        self.tracking.step(dt, tracked)
+        adaptation = self._sensors.adaptation
+        loaded = self._loaded(plan, support, loads, walk) if walk is not None or rises else None
+        self.sharing.step(dt, loaded, adaptation.trim)
+        if walk is None:
+            return
+        clock = walk.motion.clock
+        walks = walking and walk.motion.running
+        imu = self._sensors.imu
+        trusted = watch.slow_mishap is None and watch.stuck is None
+        moved = self.tracking.moved
+        # The body executes a twist as late as the joints follow their targets.
+        self._twists = [plan.twist, *self._twists[: round(self.tracking.delay)]]
+        executed = self._twists[-1] if walks else plan.twist
+        sample = CourseSample(executed, imu.heading, moved, clock.phase, clock.gait.name, walks, trusted)
+        self.course.step(dt, sample, adaptation.course)
+        if walks and self._sensors.mishap_detection.legs and not plan.twist.is_zero:
+            self.progress.step(dt, ProgressSample(plan.twist, moved, self.tracking.errors, imu.tilt, watch.slips))
+        else:
+            self.progress.rest()
+
+    def _foot_loads(self) -> tuple[float, ...] | None:
+        """Measured loads [N] of the walking legs, 0 below the threshold of a contact; None if unknown."""
+        contacts = self._sensors.contacts
+        if contacts.sample is None or contacts.fault:
+            return None
+        loads = [load if touches else 0.0 for load, touches in zip(contacts.sample, contacts.feet, strict=True)]
+        return self._legs.of_whole(loads)
+
+    def _loaded(
+        self, plan: TickPlan, support: list[float], loads: Sequence[float] | None, walk: WalkController | None
+    ) -> LoadedTick | None:
+        """The loads of a tick; None if they are unknown, or say nothing about the heights of the feet."""
+        walks = walk is not None and walk.motion.running
+        rows = self._legs.rows
+        if loads is None and self.tracking.sag is not None and not walks:
+            # Only at rest: legs that move are off their targets without load, too.
+            loads = self.sharing.loads_by_sag(self.tracking.sag, rows)
+        if loads is None:
+            return None
+        delay = round(self.tracking.delay)
+        if walk is None:
+            return LoadedTick(rows, support, loads, plan.planted, None, delay)
+        motion = walk.motion
+        if motion.terrain is not None or not (walks or motion.all_in_stance):
+            return None
+        if walks:
+            return LoadedTick(rows, support, loads, exchanging(motion), motion.clock.phase, delay)
+        return LoadedTick(rows, support, loads, plan.planted, None, delay)
