@@ -10,7 +10,6 @@ states share the context, `PlannerContext`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -43,7 +42,7 @@ from hexapod_control.core.planner.requests import (
 )
 from hexapod_control.core.planner.tick_limiter import HELD_SPEED, TickLimiter
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
-from hexapod_control.core.planner.walk_feedback import WalkFeedback
+from hexapod_control.core.planner.walk_feedback import WalkFeedback, recover_margin
 from hexapod_control.core.posture.posture_sequences import PostureMove, PostureSequences
 from hexapod_control.core.posture.stand_up import BodyLift
 from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
@@ -52,7 +51,6 @@ from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.mishap_watch import MishapWatch
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
-from hexapod_control.core.statics.static_stability import direction_inwards
 from hexapod_control.core.walking.guided_legs import BallCenter, GroundPoint
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.walking.walk_settings import WalkSettings
@@ -90,7 +88,7 @@ class PlannerContext(Copyable):
         """The context of a robot with these legs and an unknown pose."""
         limiter = TickLimiter(legs.capabilities.robot)
         watch = MishapWatch(legs.whole)
-        feedback = WalkFeedback(legs, sensors)
+        feedback = WalkFeedback(legs)
         return cls(legs, limiter, sensors, settings, watch, feedback, wanted_gait=settings.selection.name)
 
     @property
@@ -113,6 +111,11 @@ class PlannerContext(Copyable):
         """Which feet touch the ground; None if unknown, or if the adaptation is off."""
         touching = self.sensors.touching
         return None if touching is None else self.legs.of_whole(touching)
+
+    @property
+    def measured(self) -> tuple[float, ...] | None:
+        """Measured joint angles (3 n) [rad] of all legs as they are planned; None if unknown."""
+        return self.feedback.measured(self.sensors.joints)
 
     def use_legs(self, legs: WalkingLegs) -> None:
         """Changes to other legs; the robot is at rest, and lost legs hold their joints."""
@@ -282,17 +285,6 @@ def whole_body_move(
             return FeetMove.between(robot, now.centers, centers, now.pose, duration)
         case JointMoveRequest(goal, duration):
             return JointMove.between(robot, joints, goal, attitude, duration)
-
-
-def recover_margin(walk: WalkController, plan: TickPlan, dt: float, required_margin: float) -> None:
-    """Takes measures if the static margin of a tick of `dt` [s] is below the required one [m]; 0: no measures."""
-    if required_margin <= 0.0 or walk.motion.guiding or math.isnan(plan.margin):
-        return
-    inward = (0.0, 0.0)
-    if plan.margin < required_margin:
-        standing = [(x, y) for (x, y), down in zip(plan.contacts.tolist(), plan.planted, strict=True) if down]
-        inward = direction_inwards(standing, plan.center)
-    walk.recover_margin(dt, plan.margin, inward)
 
 
 RAISING = VelocityRequest | NeutralStanceRequest  # a robot that was taken over low rises for them

@@ -6,6 +6,7 @@ the twist of the feet (`CourseControl.shares`), the loads to the published targe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from hexapod_control.core.copyable import Copyable
@@ -15,18 +16,20 @@ from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.sensing.joint_tracking import JointTracking, TrackedTick
 from hexapod_control.core.sensing.mishap_watch import MishapWatch
 from hexapod_control.core.sensing.progress_watch import ProgressSample, ProgressWatch
-from hexapod_control.core.sensing.sensor_inputs import SensorInputs
+from hexapod_control.core.sensing.sensor_inputs import Contacts, SensorInputs, SensorSource
+from hexapod_control.core.statics.static_stability import direction_inwards
 from hexapod_control.core.steering.course_control import CourseControl, CourseSample
 from hexapod_control.core.walking.load_sharing import LoadedTick, LoadSharing, exchanging
 from hexapod_control.core.walking.walk_controller import WalkController
+
+MIN_LOAD_SHARE = 0.3  # of the planned loads, that is measured while the robot stands on its feet
 
 
 class WalkFeedback(Copyable):
     """The feedback of one robot."""
 
-    def __init__(self, legs: WalkingLegs, sensors: SensorInputs) -> None:
+    def __init__(self, legs: WalkingLegs) -> None:
         """Starts without corrections."""
-        self._sensors = sensors
         self._twists: list[Twist] = []  # of the last ticks, newest first
         self.sharing = LoadSharing(legs.whole)  # of all legs
         self.use_legs(legs)
@@ -34,15 +37,14 @@ class WalkFeedback(Copyable):
     def use_legs(self, legs: WalkingLegs) -> None:
         """Changes to other legs; the trims of the feet stay."""
         self._legs = legs
+        self.sharing.restart()
         robot = legs.capabilities.robot
         self.tracking = JointTracking(robot)
         self.course = CourseControl(robot)
         self.progress = ProgressWatch(robot)
 
-    @property
-    def measured(self) -> tuple[float, ...] | None:
+    def measured(self, source: SensorSource) -> tuple[float, ...] | None:
         """Measured joint angles (3 n) [rad] of all legs without their trims, as they are planned; None if unknown."""
-        source = self._sensors.joints
         return None if source.sample is None or source.fault else self.sharing.without_trims(source.sample)
 
     def step(
@@ -51,6 +53,7 @@ class WalkFeedback(Copyable):
         plan: TickPlan,
         measured: Sequence[float] | None,
         walk: WalkController | None,
+        sensors: SensorInputs,
         watch: MishapWatch,
         *,
         rises: bool,
@@ -60,20 +63,20 @@ class WalkFeedback(Copyable):
 
         `walk` is that of a robot on its feet; `rises`: all its feet bear load while the body rises.
         """
-        loads = self._foot_loads()
+        loads = self._foot_loads(sensors.contacts)
         support = plan.support.tolist()
         tracked = None
         if plan.feet is not None and plan.joint_angles is not None and measured is not None:
             tracked = TrackedTick(plan.joint_angles, plan.feet, support, measured, loads)
         self.tracking.step(dt, tracked)
-        adaptation = self._sensors.adaptation
+        adaptation = sensors.adaptation
         loaded = self._loaded(plan, support, loads, walk) if walk is not None or rises else None
         self.sharing.step(dt, loaded, adaptation.trim)
         if walk is None:
             return
         clock = walk.motion.clock
         walks = walking and walk.motion.running
-        imu = self._sensors.imu
+        imu = sensors.imu
         trusted = watch.slow_mishap is None and watch.stuck is None
         moved = self.tracking.moved
         # The body executes a twist as late as the joints follow their targets.
@@ -81,14 +84,13 @@ class WalkFeedback(Copyable):
         executed = self._twists[-1] if walks else plan.twist
         sample = CourseSample(executed, imu.heading, moved, clock.phase, clock.gait.name, walks, trusted)
         self.course.step(dt, sample, adaptation.course)
-        if walks and self._sensors.mishap_detection.legs and not plan.twist.is_zero:
+        if walks and sensors.mishap_detection.legs and not plan.twist.is_zero:
             self.progress.step(dt, ProgressSample(plan.twist, moved, self.tracking.errors, imu.tilt, watch.slips))
         else:
             self.progress.rest()
 
-    def _foot_loads(self) -> tuple[float, ...] | None:
+    def _foot_loads(self, contacts: Contacts) -> tuple[float, ...] | None:
         """Measured loads [N] of the walking legs, 0 below the threshold of a contact; None if unknown."""
-        contacts = self._sensors.contacts
         if contacts.sample is None or contacts.fault:
             return None
         loads = [load if touches else 0.0 for load, touches in zip(contacts.sample, contacts.feet, strict=True)]
@@ -105,6 +107,8 @@ class WalkFeedback(Copyable):
             loads = self.sharing.loads_by_sag(self.tracking.sag, rows)
         if loads is None:
             return None
+        if sum(loads) < MIN_LOAD_SHARE * sum(support) or (walks and not all(self.tracking.proven)):
+            return None  # the sensors do not work, or the robot is lifted
         delay = round(self.tracking.delay)
         if walk is None:
             return LoadedTick(rows, support, loads, plan.planted, None, delay)
@@ -114,3 +118,14 @@ class WalkFeedback(Copyable):
         if walks:
             return LoadedTick(rows, support, loads, exchanging(motion), motion.clock.phase, delay)
         return LoadedTick(rows, support, loads, plan.planted, None, delay)
+
+
+def recover_margin(walk: WalkController, plan: TickPlan, dt: float, required_margin: float) -> None:
+    """Takes measures if the static margin of a tick of `dt` [s] is below the required one [m]; 0: no measures."""
+    if required_margin <= 0.0 or walk.motion.guiding or math.isnan(plan.margin):
+        return
+    inward = (0.0, 0.0)
+    if plan.margin < required_margin:
+        standing = [(x, y) for (x, y), down in zip(plan.contacts.tolist(), plan.planted, strict=True) if down]
+        inward = direction_inwards(standing, plan.center)
+    walk.recover_margin(dt, plan.margin, inward)

@@ -14,13 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from hexapod_control.core.copyable import Copyable
-from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.odometry import MeasuredFoot, measured_feet, motion_over_feet
 
 MAX_DELAY_S = 0.2
+MAX_ERROR_RAD = 0.2  # of a joint: with a greater one its leg is held
 AVERAGING_TIME_S = 2.0  # of the squared errors
 
 
@@ -48,9 +49,10 @@ class JointTracking(Copyable):
         self._joints: list[Array] = []
         self._feet: list[Array] = []
         self._supports: list[Sequence[float]] = []
-        self._errors: Array = np.zeros(0)  # [rad^2] by delay in ticks
+        self._errors: Array = read_only(())  # [rad^2] by delay in ticks
         self._measured: tuple[MeasuredFoot, ...] = ()  # feet at the last sample
         self._loads: Sequence[float] = ()  # [N]
+        self.proven: tuple[bool, ...] = ()  # feet whose measured load was seen to vanish in a swing
         self._last: Sequence[float] | None = None
         self.delay = 0.0  # [ticks]
         self.sag: tuple[float, ...] | None = None  # [m] by which the body gives way over each foot; None: unknown
@@ -80,10 +82,14 @@ class JointTracking(Copyable):
         self._find_delay(dt, angles)
         rows = iter(tick.measured)
         feet = measured_feet(self._robot, list(zip(rows, rows, rows, strict=True)))
-        self._find_sag(feet)
         expected = self._joints[round(self.delay)]
         self.errors = tuple(np.abs(angles - expected).reshape(-1, len(JOINTS)).max(axis=1).tolist())
-        loads = self._supports[round(self.delay)] if tick.loads is None else tick.loads
+        loads = self._bearing(tick)
+        if max(self.errors) > MAX_ERROR_RAD:  # a leg is held: its joints say nothing about the body
+            self.sag = self.moved = None
+            self._measured = ()
+            return
+        self._find_sag(feet)
         if self._measured:
             shared = list(map(min, self._loads, loads))
             if sum(load > 0.0 for load in shared) < 2:  # feet that lift off or touch down are at rest over the ground
@@ -92,12 +98,22 @@ class JointTracking(Copyable):
         self._measured = feet
         self._loads = loads
 
+    def _bearing(self, tick: TrackedTick) -> Sequence[float]:
+        """The loads [N] of the feet: planned, or measured by a sensor that has shown that it works."""
+        planned = self._supports[round(self.delay)]
+        if tick.loads is None:
+            return planned
+        known = self.proven or (False,) * len(planned)
+        rows = zip(known, tick.loads, planned, tick.support, strict=True)
+        self.proven = tuple([works or load == was == now == 0.0 for works, load, was, now in rows])
+        return [load if works else plan for works, load, plan in zip(self.proven, tick.loads, planned, strict=True)]
+
     def _find_delay(self, dt: float, angles: Array) -> None:
         differences = np.array(self._joints) - angles
         errors = np.einsum("ij,ij->i", differences, differences)
         if len(self._errors) != len(errors):
             self._errors = errors
-        self._errors = self._errors + min(1.0, dt / AVERAGING_TIME_S) * (errors - self._errors)
+        self._errors = read_only(self._errors + min(1.0, dt / AVERAGING_TIME_S) * (errors - self._errors))
         best = min(max(int(self._errors.argmin()), 1), len(errors) - 2)
         left, least, right = self._errors[best - 1 : best + 2].tolist()
         curvature = left - 2.0 * least + right

@@ -23,10 +23,15 @@ from hexapod_control.core.workspace.twist_limits import change_towards
 
 HEADING_GAIN = 0.4  # share of the heading error that the next cycle takes back
 INTEGRAL_GAIN = 0.05  # share of the heading error that is added to every following cycle
+FIRST_GAIN = 0.5  # share of the missed turn of the first cycle on a course that is added to every following one ...
+GAIN_DECAY = 0.5  # ... and its change from cycle to cycle
 WAY_GAIN = 0.4  # share of a difference of velocity that is added to every following cycle
 MAX_HEADING_ERROR = math.radians(10.0)  # that is taken back; beyond, the robot was turned
 MAX_CYCLE_SHARE = 0.4  # of the way of the feet in a cycle: a greater difference is no error of joints
 RAMP_SHARE = 0.25  # of a cycle, in which a correction changes
+MAX_VAIN_CYCLES = 4  # at the largest heading error, after which the correction has no effect
+DEAD_ZONE = 0.01  # of the way: measured joints are not more accurate
+MAX_FIRST_PHASE = 0.1  # of a cycle that counts: the heading at its start is that at its end
 MIN_MEASURED_SHARE = 0.7  # of a cycle, in which the motion over the feet must be known
 MIN_CYCLE_WAY_M = 0.004  # of the feet: with shorter steps a difference says nothing
 SAME_COURSE = math.cos(math.radians(45.0))  # between two directions of travel that have the same errors
@@ -40,6 +45,7 @@ class CourseState(Enum):
     STANDING = "standing"
     KEEPING = "keeping"
     LIMITED = "at its limit"
+    DISTRUSTED = "without effect"  # the heading got worse with the correction, which is off until the robot stands
     WAITING = "waiting"  # the last cycle was not plausible: turned by hand, slipping, or a step of the heading
 
 
@@ -62,6 +68,7 @@ class _Cycle(Copyable):
     def __init__(self, sample: CourseSample) -> None:
         self.gait = sample.gait
         self.phase = sample.phase
+        self.complete = sample.phase < MAX_FIRST_PHASE
         self.heading = sample.heading
         self.time = 0.0  # [s]
         self.executed = ZERO  # [m, m, rad]
@@ -99,6 +106,8 @@ class CourseControl(Copyable):
         self.shares = ZERO  # correction as shares of the foot speed [1, 1, rad/m]
         self._goal = ZERO  # of the shares
         self._learned = ZERO  # the integrating part of the goal
+        self._gain = FIRST_GAIN
+        self._vain = 0  # cycles at the largest heading error
         self._rate = 0.0  # [1/s] at which the shares follow the goal
         self._course = (0.0, 0.0, 0.0)  # direction of travel for which they were learned, a unit vector
         self._cycle: _Cycle | None = None
@@ -116,7 +125,8 @@ class CourseControl(Copyable):
         begins = sample.phase < cycle.phase  # the clock starts a new cycle
         cycle.add(dt, sample)
         if begins:
-            self._finish(cycle, sample, most)
+            if cycle.complete:
+                self._finish(cycle, sample, most)
             self._cycle = _Cycle(sample)
 
     def _rest(self, sample: CourseSample, most: float) -> None:
@@ -128,6 +138,7 @@ class CourseControl(Copyable):
             self.state = CourseState.STANDING
             self.heading_error = 0.0
             self._goal = self._learned
+            self._vain = 0
 
     def _follow_goal(self, dt: float) -> None:
         change = self._rate * dt
@@ -147,12 +158,19 @@ class CourseControl(Copyable):
             self._aim(ZERO, cycle.time)
             return
         self._take_course(cycle.executed, way)
-        x, y, _ = missed or ZERO
+        x, y = (_beyond(value, DEAD_ZONE * way) for value in (missed.vx, missed.vy)) if missed else (0.0, 0.0)
         if not cycle.trusted or max(math.hypot(x, y), self._radius * abs(turn)) > MAX_CYCLE_SHARE * way:
-            self.state = CourseState.WAITING
+            if self.state is not CourseState.DISTRUSTED:
+                self.state = CourseState.WAITING
             self.heading_error = 0.0
             return
         self.heading_error = _clamped(self.heading_error + turn, MAX_HEADING_ERROR)
+        self._vain = self._vain + 1 if abs(self.heading_error) >= MAX_HEADING_ERROR else 0
+        if self._vain >= MAX_VAIN_CYCLES or self.state is CourseState.DISTRUSTED:
+            self.state = CourseState.DISTRUSTED
+            self._learned = ZERO
+            self._aim(ZERO, cycle.time)
+            return
         vx, vy, wz = self._learned
         limit = Twist(most, most, most / self._radius)
         rate = self.heading_error / way
@@ -160,7 +178,8 @@ class CourseControl(Copyable):
         within = Twist(*(_clamped(value, bound) for value, bound in zip(goal, limit, strict=True)))
         self.state = CourseState.KEEPING if within == goal else CourseState.LIMITED
         # At the limit of the turn its integral rests: it would wind up.
-        turned = wz + INTEGRAL_GAIN * rate if within.wz == goal.wz else wz
+        turned = wz + INTEGRAL_GAIN * rate + self._gain * turn / way if within.wz == goal.wz else wz
+        self._gain *= GAIN_DECAY
         self._learned = Twist(within.vx, within.vy, turned)
         self._aim(within, cycle.time)
 
@@ -168,13 +187,18 @@ class CourseControl(Copyable):
         """By how much [rad] the robot turned too little in a cycle; None if unknown."""
         if cycle.heading is not None and sample.heading is not None:
             return wrap(cycle.executed.wz - wrap(sample.heading - cycle.heading))
-        return None if missed is None else missed.wz
+        return (
+            None
+            if missed is None
+            else _beyond(missed.wz, DEAD_ZONE * cycle.executed.foot_speed(self._radius) / self._radius)
+        )
 
     def _take_course(self, moved: Twist, way: float) -> None:
         """Forgets what was learned on another course."""
         course = moved.vx / way, moved.vy / way, self._radius * moved.wz / way
         if sum(a * b for a, b in zip(course, self._course, strict=True)) < SAME_COURSE:
             self._learned = ZERO
+            self._gain = FIRST_GAIN
         self._course = course
 
     def _aim(self, goal: Twist, cycle_time: float) -> None:
@@ -185,6 +209,10 @@ class CourseControl(Copyable):
 
 def _sum(a: Twist, b: Twist) -> Twist:
     return Twist(a.vx + b.vx, a.vy + b.vy, a.wz + b.wz)
+
+
+def _beyond(value: float, zone: float) -> float:
+    return math.copysign(max(abs(value) - zone, 0.0), value)
 
 
 def _clamped(value: float, most: float) -> float:

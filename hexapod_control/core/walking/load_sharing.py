@@ -79,8 +79,12 @@ class LoadSharing(Copyable):
         self.heights = (0.0,) * len(robot.legs)  # [m] by which each foot is raised
         self._goal = self.heights
         self._gain = FIRST_GAIN
-        self._past: list[tuple[tuple[bool, ...], Sequence[float]]] = []  # counted feet and their planned loads [N]
         self._phase = 0.0
+        self.restart()
+
+    def restart(self) -> None:
+        """Forgets the loads so far; the trims stay."""
+        self._past: list[tuple[tuple[bool, ...], Sequence[float]]] = []  # counted feet and their planned loads [N]
         self._clear()
 
     def _clear(self) -> None:
@@ -125,8 +129,7 @@ class LoadSharing(Copyable):
         self._goal = tuple([min(max(height, -limit), limit) for height in self._goal])
         self._move(dt)
         if most <= 0.0 or tick is None:
-            self._past = []
-            self._clear()
+            self.restart()
             return
         self._past = [(tick.counted, tick.planned), *self._past[: tick.delay]]
         counted, planned = self._past[-1]

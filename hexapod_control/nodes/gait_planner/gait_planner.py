@@ -244,7 +244,8 @@ class GaitPlannerNode(GuardedNode):
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
-        plan, view = self.output.last, self.planner.view
+        plan = self.output.last
+        view = self.planner.view
         return {
             "state": self.planner.state.value,
             "motion": self.player.name or "none",

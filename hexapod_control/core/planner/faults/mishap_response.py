@@ -62,7 +62,7 @@ def relief(context: PlannerContext) -> JointMove | None:
 
     The torque of a joint is estimated as its stiffness times its deflection, measured minus planned angle.
     """
-    measured = context.feedback.measured
+    measured = context.measured
     if measured is None:
         return None
     count = len(JOINTS)
@@ -241,7 +241,7 @@ def respond(state: PlannerState, plan: TickPlan, dt: float, context: PlannerCont
     tick = _watched(state, plan, context)
     watch.step(dt, context.sensors, tick)
     rises = isinstance(state, Transition) and isinstance(state.moves[0], BodyLift) and all(plan.planted)
-    feedback.step(dt, plan, tick.measured, state.walk, watch, rises=rises, walking=tick.walking)
+    feedback.step(dt, plan, tick.measured, state.walk, context.sensors, watch, rises=rises, walking=tick.walking)
     if watch.fallen and (motion := _motion(state)) is not None:
         return Frozen(watch.fallen_mishap(), motion)
     if isinstance(state, Frozen) and state.mishap.kind is MishapKind.CARRIED and watch.fallen:
@@ -317,7 +317,7 @@ def _motion(state: PlannerState) -> StoppedMotion | None:
 
 def _watched(state: PlannerState, plan: TickPlan, context: PlannerContext) -> WatchedTick:
     """The inputs of the mishap detection in a tick, for the walking legs."""
-    measured = context.feedback.measured
+    measured = context.measured
     legs = context.legs
     if measured is not None and not legs.complete:
         measured = tuple(angle for row in legs.rows for angle in measured[3 * row : 3 * row + 3])
@@ -333,7 +333,7 @@ def _stopped_for_stuck_leg(state: OnFeet, context: PlannerContext) -> PlannerSta
     """
     watch = context.watch
     walk = state.walk
-    measured = context.feedback.measured
+    measured = context.measured
     relieved = state.origin is PoseOrigin.RELIEVED and walk.motion.guiding
     if relieved and watch.time_since_stuck > SET_DOWN_AFTER_S:
         state.handle(StandRequest(), context)
@@ -368,7 +368,7 @@ def leave_blocked(state: PlannerState, request: Request, context: PlannerContext
     """Returns the state in which a request is handled: the way out for `stand` and `sit` in a blocked posture."""
     if _blocked(state, context) is None or not isinstance(request, StandRequest | SitRequest):
         return state
-    angles = context.feedback.measured
+    angles = context.measured
     if angles is not None:
         count = len(JOINTS)
         context.restart_from(tuple((angles[k], angles[k + 1], angles[k + 2]) for k in range(0, len(angles), count)))

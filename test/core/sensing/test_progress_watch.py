@@ -1,0 +1,57 @@
+"""A robot that marches without making way is noticed, and what is known of the cause is named."""
+
+import math
+
+import pytest
+from support.drives import DT, robot
+
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.sensing.mishap_watch import MishapKind
+from hexapod_control.core.sensing.progress_watch import ProgressSample, ProgressWatch
+
+MACHINE = robot("phantomx")
+AHEAD, BACK, SLOW = Twist(0.1, 0.0, 0.0), Twist(-0.1, 0.0, 0.0), Twist(0.01, 0.0, 0.0)
+FREE = (0.03,) * 6  # [rad]
+AT_EDGE = (0.12, 0.03, 0.03, 0.12, 0.03, 0.03)
+
+
+def after(seconds, share, *, twist=AHEAD, errors=FREE, tilt=(0.0, 0.0), slipping=False, watch=None):
+    """The watch after some seconds in which the measured way is a share of the executed one; None: unknown."""
+    watch = watch or ProgressWatch(MACHINE)
+    for _ in range(round(seconds / DT)):
+        moved = None if share is None else twist.scaled(share * DT)
+        watch.step(DT, ProgressSample(twist, moved, errors, tilt, slipping))
+    return watch
+
+
+@pytest.mark.parametrize(
+    ("values", "cause"),
+    [
+        ({"errors": AT_EDGE}, "left_front and right_front are held, up to 7 deg off target, as at an edge"),
+        ({"tilt": (0.0, math.radians(-20.0))}, "the ground may be too steep, the body tilts by 20 deg"),
+        ({"slipping": True}, "feet slip"),
+        ({}, "no sensor tells why: look for an edge, a rope or slippery ground"),
+    ],
+)
+def test_a_robot_that_makes_no_way_says_so_after_five_seconds_with_what_is_known(values, cause):
+    assert after(4.5, 0.1, **values).mishap is None
+    mishap = after(6.5, 0.1, **values).mishap
+    assert mishap.kind is MishapKind.HINDERED
+    assert mishap.text.startswith("the robot makes no way: in 5 s its feet have made 10 % of it; ")
+    assert cause in mishap.text
+
+
+@pytest.mark.parametrize(("share", "twist"), [(0.8, AHEAD), (None, AHEAD), (0.1, SLOW), (0.9, Twist(0.0, 0.0, 0.5))])
+def test_a_walk_that_gets_on_or_is_slow_or_unknown_is_no_mishap(share, twist):
+    assert after(20.0, share, twist=twist).mishap is None
+
+
+def test_a_stop_begins_a_new_count_and_the_same_course_is_refused_until_a_zero_or_another_one():
+    watch = after(4.0, 0.1)
+    watch.rest()
+    assert after(4.0, 0.1, watch=watch).mishap is None
+    after(3.0, 0.1, watch=watch)
+    assert watch.refuses(AHEAD) and watch.refuses(Twist(0.08, 0.02, 0.0)) and watch.mishap
+    assert not watch.refuses(BACK) and watch.mishap is None
+    watch = after(7.0, 0.1)
+    assert not watch.refuses(ZERO) and not watch.refuses(AHEAD)
