@@ -63,6 +63,8 @@ class WalkFeedback(Copyable):
 
         `walk` is that of a robot on its feet; `rises`: all its feet bear load while the body rises.
         """
+        if len(plan.planted) != len(self._legs.rows):
+            return  # the plan is that of the legs before a change in this tick
         loads = self._foot_loads(sensors.contacts)
         support = plan.support.tolist()
         tracked = None

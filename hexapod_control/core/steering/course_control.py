@@ -30,7 +30,8 @@ MAX_HEADING_ERROR = math.radians(10.0)  # that is taken back; beyond, the robot 
 MAX_CYCLE_SHARE = 0.4  # of the way of the feet in a cycle: a greater difference is no error of joints
 RAMP_SHARE = 0.25  # of a cycle, in which a correction changes
 MAX_VAIN_CYCLES = 4  # at the largest heading error, after which the correction has no effect
-DEAD_ZONE = 0.01  # of the way: measured joints are not more accurate
+DEAD_ZONE = 0.01  # of the way, and ...
+TURN_DEAD_ZONE = 0.003  # ... of the way on the circle of the footholds: measured joints are not more accurate
 MAX_FIRST_PHASE = 0.1  # of a cycle that counts: the heading at its start is that at its end
 MIN_MEASURED_SHARE = 0.7  # of a cycle, in which the motion over the feet must be known
 MIN_CYCLE_WAY_M = 0.004  # of the feet: with shorter steps a difference says nothing
@@ -187,11 +188,9 @@ class CourseControl(Copyable):
         """By how much [rad] the robot turned too little in a cycle; None if unknown."""
         if cycle.heading is not None and sample.heading is not None:
             return wrap(cycle.executed.wz - wrap(sample.heading - cycle.heading))
-        return (
-            None
-            if missed is None
-            else _beyond(missed.wz, DEAD_ZONE * cycle.executed.foot_speed(self._radius) / self._radius)
-        )
+        if missed is None:
+            return None
+        return _beyond(missed.wz, TURN_DEAD_ZONE * cycle.executed.foot_speed(self._radius) / self._radius)
 
     def _take_course(self, moved: Twist, way: float) -> None:
         """Forgets what was learned on another course."""
