@@ -32,6 +32,7 @@ RAMP_SHARE = 0.25  # of a cycle, in which a correction changes
 MAX_VAIN_CYCLES = 4  # at the largest heading error, after which the correction has no effect
 DEAD_ZONE = 0.01  # of the way, and ...
 TURN_DEAD_ZONE = 0.003  # ... of the way on the circle of the footholds: measured joints are not more accurate
+MAX_SPEED_CHANGE = 0.1  # of the speed, in a cycle in which measured joints count
 MAX_FIRST_PHASE = 0.1  # of a cycle that counts: the heading at its start is that at its end
 MIN_MEASURED_SHARE = 0.7  # of a cycle, in which the motion over the feet must be known
 MIN_CYCLE_WAY_M = 0.004  # of the feet: with shorter steps a difference says nothing
@@ -72,6 +73,7 @@ class _Cycle(Copyable):
         self.complete = sample.phase < MAX_FIRST_PHASE
         self.heading = sample.heading
         self.time = 0.0  # [s]
+        self.begins_with = sample.executed
         self.executed = ZERO  # [m, m, rad]
         self.moved = ZERO  # [m, m, rad] by measured joints ...
         self.measured = 0.0  # [s] ... in this time
@@ -150,9 +152,13 @@ class CourseControl(Copyable):
     def _finish(self, cycle: _Cycle, sample: CourseSample, most: float) -> None:
         """Processes a complete gait cycle."""
         way = cycle.executed.foot_speed(self._radius)
-        missed = cycle.missed
+        change = _sum(sample.executed, cycle.begins_with.scaled(-1.0)).foot_speed(self._radius)
+        steady = change * cycle.time < MAX_SPEED_CHANGE * way
+        missed = cycle.missed if steady else None
         turn = self._missed_turn(cycle, sample, missed)
         if way < MIN_CYCLE_WAY_M:
+            return
+        if turn is None and not steady:
             return
         if turn is None:
             self.state = CourseState.BLIND
