@@ -1,0 +1,50 @@
+"""Feedback of the walk in the planner: what of its sensors counts, and what it changes."""
+
+import numpy as np
+import pytest
+from support.drives import DT, standing_planner
+
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.sensing.sensor_inputs import Adaptation
+
+AHEAD = Twist(0.08, 0.0, 0.0)
+
+
+def run(planner, seconds, *, loads=None, drift=0.0, late=1):
+    """Targets of a walk whose joints follow `late` ticks later; the heading drifts by `drift` [rad/s]."""
+    rows = []
+    past = [planner.view.joint_angles] * late
+    yaw = 0.0
+    for tick in range(round(seconds / DT)):
+        planner.command(AHEAD)
+        shiver = 1e-6 * (tick % 2)
+        yaw += (drift + planner.view.course.shares.wz * 0.08) * DT
+        planner.sensors.joints.take((past[0] + shiver).ravel().tolist())
+        planner.sensors.imu.take_reading((shiver, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 9.81), yaw)
+        if loads is not None:
+            planner.sensors.contacts.take([load + shiver for load in loads])
+        plan = planner.step(DT)
+        past = [*past[1:], plan.joint_angles]
+        rows.append(plan.joint_angles)
+    return np.array(rows)
+
+
+def test_joints_that_follow_late_and_a_heading_that_does_not_drift_change_nothing():
+    plain = standing_planner("phantomx")
+    plain.sensors.adaptation = Adaptation(course=0.0, trim=0.0)
+    assert np.array_equal(run(standing_planner("phantomx"), 4.0, late=2), run(plain, 4.0, late=2))
+
+
+def test_a_heading_that_drifts_is_taken_back_by_the_feet():
+    planner = standing_planner("phantomx")
+    run(planner, 12.0, drift=0.005)
+    assert planner.view.course.shares.wz * 0.08 == pytest.approx(-0.005, rel=0.1)
+
+
+def test_a_load_that_does_not_vanish_while_its_foot_swings_is_not_believed():
+    planner = standing_planner("phantomx")
+    run(planner, 6.0, loads=(9.0, 1.0, 3.0, 2.0, 8.0, 3.0))
+    swung = planner.view.foot_trims
+    run(planner, 6.0, loads=(9.0, 1.0, 3.0, 2.0, 8.0, 3.0))
+    assert planner.view.foot_trims == swung, "only the robot at rest has used it"
+    assert planner.view.course.shares.vx == pytest.approx(0.0, abs=0.001)

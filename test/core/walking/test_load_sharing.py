@@ -1,0 +1,64 @@
+"""Trims of the feet, on a rigid body over six springs whose feet are too high or too low."""
+
+import numpy as np
+import pytest
+from support.drives import DT, robot
+
+from hexapod_control.core.kinematics.whole_body import standing_joints
+from hexapod_control.core.walking.load_sharing import LegStiffness, LoadedTick, LoadSharing
+
+MACHINE = robot("phantomx")
+ROWS = tuple(range(len(MACHINE.legs)))
+PLANNED = [3.4] * len(ROWS)  # [N]
+STIFFNESS = LegStiffness.all_of(MACHINE)[0].stiffness
+MOST = 0.12  # of the walk height
+POSITIONS = np.column_stack((np.ones(len(ROWS)), MACHINE.footholds))
+ACROSS = np.eye(len(ROWS)) - POSITIONS @ np.linalg.pinv(POSITIONS)  # what no tilt of the body takes up
+
+
+def loads(low, sharing):
+    """Loads [N] of feet that are too low by `low` [m] and have trims."""
+    return np.maximum(PLANNED + STIFFNESS * ACROSS @ (low - np.array(sharing.heights)), 0.0).tolist()
+
+
+def run(sharing, low, seconds, *, most=MOST, known=True, walking=False):
+    """Heights [m] of all feet, tick by tick."""
+    found = []
+    for tick in range(round(seconds / DT)):
+        phase = tick * DT / 0.9 % 1.0 if walking else None
+        loaded = LoadedTick(ROWS, PLANNED, loads(low, sharing), (True,) * len(ROWS), phase)
+        sharing.step(DT, loaded if known else None, most)
+        found.append(sharing.heights)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("walking", [False, True])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_feet_that_are_too_high_or_too_low_come_to_bear_their_load_without_a_jump(seed, walking):
+    low = 0.004 * np.random.default_rng(seed).standard_normal(len(ROWS))
+    sharing = LoadSharing(MACHINE)
+    heights = run(sharing, low, 12.0, walking=walking)
+    assert np.abs(ACROSS @ (low - heights[-1])).max() < 0.0008
+    assert np.abs(POSITIONS.T @ heights[-1]).max() < 0.001, "the body neither rises nor tilts"
+    assert np.abs(np.diff(heights, axis=0)).max() <= 0.02 * DT + 1e-9
+
+
+def test_a_tilt_or_a_heavier_robot_is_no_error_of_a_foot_and_without_loads_nothing_changes():
+    sharing = LoadSharing(MACHINE)
+    assert not run(sharing, POSITIONS @ (0.002, 0.01, -0.01), 3.0).any()
+    low = np.array([0.004, -0.004, 0.0, 0.0, 0.0, 0.0])
+    assert not run(sharing, low, 3.0, known=False).any()
+    assert not run(sharing, low, 3.0, most=0.0).any()
+    run(sharing, 5.0 * low, 10.0)
+    assert np.abs(sharing.heights).max() <= MOST * MACHINE.walk.height + 1e-9
+    run(sharing, low, 3.0, most=0.0)
+    assert not any(sharing.heights), "switched off, the trims end"
+
+
+def test_published_joints_are_trimmed_and_measured_ones_are_what_was_planned():
+    sharing = LoadSharing(MACHINE)
+    run(sharing, np.array([0.004, -0.004, 0.003, 0.0, -0.003, 0.0]), 5.0)
+    planned = np.array(standing_joints(MACHINE))
+    published = sharing.trimmed(planned)
+    assert np.abs(published - planned)[:, (0, 2)].max() == 0.0 and np.abs(published - planned)[:, 1].max() > 0.005
+    assert sharing.without_trims(tuple(published.ravel().tolist())) == pytest.approx(planned.ravel())
