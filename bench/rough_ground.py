@@ -35,10 +35,11 @@ SWING_TIME_S = 0.6
 FIELD_END_M = FIELD_HALF_SIDE_M - 0.7  # where the field of blocks ends
 MAX_TIME_S = 45.0  # for one walk
 FALL_TILT_RAD = math.radians(35.0)
-BLIND = Adaptation()
-FEET = Adaptation(touch_down=True)
-LEVEL = Adaptation(levelling=True)
-BOTH = Adaptation(touch_down=True, levelling=True)
+# Without the corrections of a robot's errors, which also make up for a part of the way that rough ground takes.
+BLIND = Adaptation(course=0.0, trim=0.0)
+FEET = replace(BLIND, touch_down=True)
+LEVEL = replace(BLIND, levelling=True)
+BOTH = replace(FEET, levelling=True)
 
 
 @dataclass(frozen=True, slots=True)
