@@ -34,7 +34,7 @@ from hexapod_control.core.motions.motion_steps import (
     WalkStep,
 )
 from hexapod_control.core.planner.planner import Planner
-from hexapod_control.core.planner.states import not_on_feet
+from hexapod_control.core.planner.requests import not_on_feet
 from hexapod_control.core.planner.tick_plan import ON_FEET, RobotState, TickPlan
 from hexapod_control.core.posture.transport_pose import folded, raised
 from hexapod_control.core.refusal import Refusal

@@ -280,7 +280,7 @@ def published(plan: TickPlan, context: PlannerContext, legs: WalkingLegs | None 
     """Returns the plan for all legs, from that of the walking legs (by default the present ones), with their trims."""
     plan = for_whole_robot(plan, legs or context.legs)
     sharing = context.feedback.sharing
-    if not sharing.active or plan.joint_angles is None:
+    if not any(sharing.heights) or plan.joint_angles is None:
         return plan
     joints = sharing.trimmed(plan.joint_angles)
     return plan._replace(

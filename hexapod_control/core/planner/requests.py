@@ -1,13 +1,16 @@
-"""Requests to a planner, as data. Every state of the planner handles all of them."""
+"""Requests to a planner, as data, and why one is refused. Every state of the planner handles all of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import assert_never
 
 from hexapod_control.core.gait.gait_table import GaitSelection
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Vector
 from hexapod_control.core.walking.walk_settings import WalkSettings
 
@@ -129,3 +132,30 @@ Request = (
     | SettingsRequest
     | MeasuredJoints
 )
+
+
+def refusal(request: Request, state: RobotState) -> Refusal | None:
+    """Returns why a state refuses a request; None if the request is ignored without a reason."""
+    match request:
+        case BodyPoseRequest() | GuidedFootRequest() | GuidedFootOverGroundRequest():
+            return not_on_feet(state)
+        case FeetMoveRequest() | JointMoveRequest():
+            return not_at_rest(state)
+        case StandRequest() | SitRequest() | HaltRequest() | MeasuredJoints():
+            return None  # the robot is in that state already, or uses the planned joints
+        case VelocityRequest() | PoseTrackingRequest() | FeetReleaseRequest() | NeutralStanceRequest():
+            return None  # sent continuously; no effect before the robot stands
+        case GaitRequest() | SettingsRequest():
+            return None  # stored in the context for the next walk
+        case _:
+            assert_never(request)
+
+
+def not_on_feet(state: RobotState) -> Refusal:
+    """Refuses a request that needs a robot on its feet."""
+    return Refusal("not_on_feet", "ignored while {state}: stand up first", state=state.value)
+
+
+def not_at_rest(state: RobotState) -> Refusal:
+    """Refuses a request that needs a robot at rest."""
+    return Refusal("not_at_rest", "ignored while {state}: wait until the robot rests", state=state.value)

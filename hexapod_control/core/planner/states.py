@@ -10,10 +10,11 @@ states share the context, `PlannerContext`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import NamedTuple, Protocol, Self, TypeVar, assert_never
+from typing import NamedTuple, Protocol, Self, TypeVar
 
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.gait_table import AUTO
@@ -39,10 +40,12 @@ from hexapod_control.core.planner.requests import (
     SitRequest,
     StandRequest,
     VelocityRequest,
+    not_at_rest,
+    refusal,
 )
 from hexapod_control.core.planner.tick_limiter import HELD_SPEED, TickLimiter
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
-from hexapod_control.core.planner.walk_feedback import WalkFeedback, recover_margin
+from hexapod_control.core.planner.walk_feedback import WalkFeedback
 from hexapod_control.core.posture.posture_sequences import PostureMove, PostureSequences
 from hexapod_control.core.posture.stand_up import BodyLift
 from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
@@ -51,6 +54,7 @@ from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.mishap_watch import MishapWatch
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
+from hexapod_control.core.statics.static_stability import direction_inwards
 from hexapod_control.core.walking.guided_legs import BallCenter, GroundPoint
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.walking.walk_settings import WalkSettings
@@ -115,7 +119,8 @@ class PlannerContext(Copyable):
     @property
     def measured(self) -> tuple[float, ...] | None:
         """Measured joint angles (3 n) [rad] of all legs as they are planned; None if unknown."""
-        return self.feedback.measured(self.sensors.joints)
+        source = self.sensors.joints
+        return None if source.sample is None or source.fault else self.feedback.sharing.without_trims(source.sample)
 
     def use_legs(self, legs: WalkingLegs) -> None:
         """Changes to other legs; the robot is at rest, and lost legs hold their joints."""
@@ -232,33 +237,6 @@ class AtRest:
         return self
 
 
-def refusal(request: Request, state: RobotState) -> Refusal | None:
-    """Returns why a state refuses a request; None if the request is ignored without a reason."""
-    match request:
-        case BodyPoseRequest() | GuidedFootRequest() | GuidedFootOverGroundRequest():
-            return not_on_feet(state)
-        case FeetMoveRequest() | JointMoveRequest():
-            return not_at_rest(state)
-        case StandRequest() | SitRequest() | HaltRequest() | MeasuredJoints():
-            return None  # the robot is in that state already, or uses the planned joints
-        case VelocityRequest() | PoseTrackingRequest() | FeetReleaseRequest() | NeutralStanceRequest():
-            return None  # sent continuously; no effect before the robot stands
-        case GaitRequest() | SettingsRequest():
-            return None  # stored in the context for the next walk
-        case _:
-            assert_never(request)
-
-
-def not_on_feet(state: RobotState) -> Refusal:
-    """Refuses a request that needs a robot on its feet."""
-    return Refusal("not_on_feet", "ignored while {state}: stand up first", state=state.value)
-
-
-def not_at_rest(state: RobotState) -> Refusal:
-    """Refuses a request that needs a robot at rest."""
-    return Refusal("not_at_rest", "ignored while {state}: wait until the robot rests", state=state.value)
-
-
 def pass_on(request: Request, walk: WalkController) -> None:
     """Passes requests on to a walk that it accepts at any time."""
     match request:
@@ -285,6 +263,17 @@ def whole_body_move(
             return FeetMove.between(robot, now.centers, centers, now.pose, duration)
         case JointMoveRequest(goal, duration):
             return JointMove.between(robot, joints, goal, attitude, duration)
+
+
+def recover_margin(walk: WalkController, plan: TickPlan, dt: float, required_margin: float) -> None:
+    """Takes measures if the static margin of a tick of `dt` [s] is below the required one [m]; 0: no measures."""
+    if required_margin <= 0.0 or walk.motion.guiding or math.isnan(plan.margin):
+        return
+    inward = (0.0, 0.0)
+    if plan.margin < required_margin:
+        standing = [(x, y) for (x, y), down in zip(plan.contacts.tolist(), plan.planted, strict=True) if down]
+        inward = direction_inwards(standing, plan.center)
+    walk.recover_margin(dt, plan.margin, inward)
 
 
 RAISING = VelocityRequest | NeutralStanceRequest  # a robot that was taken over low rises for them

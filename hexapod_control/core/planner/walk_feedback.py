@@ -6,7 +6,6 @@ the twist of the feet (`CourseControl.shares`), the loads to the published targe
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from hexapod_control.core.copyable import Copyable
@@ -16,8 +15,7 @@ from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.sensing.joint_tracking import JointTracking, TrackedTick
 from hexapod_control.core.sensing.mishap_watch import MishapWatch
 from hexapod_control.core.sensing.progress_watch import ProgressSample, ProgressWatch
-from hexapod_control.core.sensing.sensor_inputs import Contacts, SensorInputs, SensorSource
-from hexapod_control.core.statics.static_stability import direction_inwards
+from hexapod_control.core.sensing.sensor_inputs import Contacts, SensorInputs
 from hexapod_control.core.steering.course_control import CourseControl, CourseSample
 from hexapod_control.core.walking.load_sharing import LoadedTick, LoadSharing, exchanging
 from hexapod_control.core.walking.walk_controller import WalkController
@@ -42,10 +40,6 @@ class WalkFeedback(Copyable):
         self.tracking = JointTracking(robot)
         self.course = CourseControl(robot)
         self.progress = ProgressWatch(robot)
-
-    def measured(self, source: SensorSource) -> tuple[float, ...] | None:
-        """Measured joint angles (3 n) [rad] of all legs without their trims, as they are planned; None if unknown."""
-        return None if source.sample is None or source.fault else self.sharing.without_trims(source.sample)
 
     def step(
         self,
@@ -120,14 +114,3 @@ class WalkFeedback(Copyable):
         if walks:
             return LoadedTick(rows, support, loads, exchanging(motion), motion.clock.phase, delay)
         return LoadedTick(rows, support, loads, plan.planted, None, delay)
-
-
-def recover_margin(walk: WalkController, plan: TickPlan, dt: float, required_margin: float) -> None:
-    """Takes measures if the static margin of a tick of `dt` [s] is below the required one [m]; 0: no measures."""
-    if required_margin <= 0.0 or walk.motion.guiding or math.isnan(plan.margin):
-        return
-    inward = (0.0, 0.0)
-    if plan.margin < required_margin:
-        standing = [(x, y) for (x, y), down in zip(plan.contacts.tolist(), plan.planted, strict=True) if down]
-        inward = direction_inwards(standing, plan.center)
-    walk.recover_margin(dt, plan.margin, inward)

@@ -160,6 +160,11 @@ class SensorInputs(Copyable):
         self.joints.step(dt, moving)
 
     @property
+    def exist(self) -> bool:
+        """Whether any source has ever sent a sample."""
+        return any([source.sample is not None for source in (self.contacts, self.imu, self.joints)])
+
+    @property
     def loaded(self) -> tuple[bool, ...] | None:
         """Which feet bear load; None if unknown.
 

@@ -92,11 +92,6 @@ class LoadSharing(Copyable):
         self._times: tuple[float, ...] = ()  # [s]
         self._standing = 0.0  # [s]
 
-    @property
-    def active(self) -> bool:
-        """Whether a foot is trimmed."""
-        return any(self.heights)
-
     def trimmed(self, joints: Array) -> Array:
         """Returns joint angles (n, 3) [rad] with the trims, within the limits of the joints."""
         rows = [

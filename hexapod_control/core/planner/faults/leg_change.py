@@ -27,6 +27,8 @@ from hexapod_control.core.planner.requests import (
     SitRequest,
     StandRequest,
     VelocityRequest,
+    not_at_rest,
+    refusal,
 )
 from hexapod_control.core.planner.states import (
     Lying,
@@ -35,8 +37,6 @@ from hexapod_control.core.planner.states import (
     PlannerState,
     PoseOrigin,
     StateReply,
-    not_at_rest,
-    refusal,
     remove_finished,
 )
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan

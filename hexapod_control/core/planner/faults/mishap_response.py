@@ -31,6 +31,7 @@ from hexapod_control.core.planner.requests import (
     SitRequest,
     StandRequest,
     VelocityRequest,
+    refusal,
 )
 from hexapod_control.core.planner.states import (
     Lying,
@@ -41,7 +42,6 @@ from hexapod_control.core.planner.states import (
     StateReply,
     Transition,
     WholeBodyMove,
-    refusal,
     remove_finished,
 )
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
@@ -240,8 +240,9 @@ def respond(state: PlannerState, plan: TickPlan, dt: float, context: PlannerCont
     feedback = context.feedback
     tick = _watched(state, plan, context)
     watch.step(dt, context.sensors, tick)
-    rises = isinstance(state, Transition) and isinstance(state.moves[0], BodyLift) and all(plan.planted)
-    feedback.step(dt, plan, tick.measured, state.walk, context.sensors, watch, rises=rises, walking=tick.walking)
+    if context.sensors.exist:
+        rises = isinstance(state, Transition) and isinstance(state.moves[0], BodyLift) and all(plan.planted)
+        feedback.step(dt, plan, tick.measured, state.walk, context.sensors, watch, rises=rises, walking=tick.walking)
     if watch.fallen and (motion := _motion(state)) is not None:
         return Frozen(watch.fallen_mishap(), motion)
     if isinstance(state, Frozen) and state.mishap.kind is MishapKind.CARRIED and watch.fallen:

@@ -14,6 +14,7 @@ from hexapod_control.core.planner.requests import (
     Request,
     SitRequest,
     StandRequest,
+    refusal,
 )
 from hexapod_control.core.planner.states import (
     NO_POSE,
@@ -24,7 +25,6 @@ from hexapod_control.core.planner.states import (
     PoseOrigin,
     StateReply,
     Transition,
-    refusal,
 )
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.posture.straight_moves import JointMove
