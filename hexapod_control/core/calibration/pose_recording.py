@@ -100,7 +100,7 @@ class PoseTour:
                 self.moved += 1
             elif not any(planted):
                 self.lifted += 1
-            elif sum(planted) >= MIN_FEET:
+            else:
                 tilt: Point | None = None
                 if self._tilts:
                     roll, pitch = np.mean(self._tilts, axis=0).tolist()
@@ -122,7 +122,8 @@ class PoseTour:
         ]
         if sum(forces) < LIFTED_SHARE * self._even * len(forces):
             return (False,) * len(forces)
-        return tuple(bool(force > LOADED_SHARE * self._even) for force in forces)
+        least = min(LOADED_SHARE * self._even, sorted(forces)[-MIN_FEET])  # a robot at rest stands on three feet
+        return tuple(bool(force >= least) for force in forces)
 
 
 def sagged(robot: Robot, joints: Array, pose: BodyPose) -> Array:

@@ -97,6 +97,22 @@ def test_a_body_that_does_not_rest_and_a_robot_that_is_lifted_are_named():
     assert "the body did not come to rest in" in str(tour_finding(hidden.robot, shaking))
 
 
+def test_feet_that_bear_load_stand_and_a_robot_at_rest_stands_on_three_at_least():
+    hidden = quiet()
+    up = hidden.robot.mass * GRAVITY / 6.0
+
+    def torques(joints, loads):
+        pairs = zip(hidden.robot.legs, joints.tolist(), loads, strict=True)
+        return np.array([-foot_jacobian(leg, tuple(at)).T @ (0.0, 0.0, load * up) for leg, at, load in pairs])
+
+    for loads, standing in (
+        ((2, 1, 0.05, 2, 0.5, 0.4), (1, 1, 0, 1, 1, 1)),
+        ((3, 0, 0.01, 2.9, 0, 0), (1, 0, 1, 1, 0, 0)),
+    ):
+        tour = toured(hidden, lambda _, each, loads=loads: (*each[:2], torques(each[0], loads)))
+        assert (tour.planted == np.array(standing, dtype=bool)).all()
+
+
 @pytest.mark.parametrize(
     ("message", "change"),
     [
