@@ -155,8 +155,7 @@ class GaitPlannerNode(GuardedNode):
     def on_measured_joints(self, sample: MeasuredSample) -> None:
         """Uses measured joints: as the pose until the robot stands, then for comparison with the planned joints."""
         self.requests.joints = sample.joints
-        adaptation = self.settings.adaptation
-        if self.settings.stuck_detection or adaptation.course > 0.0 or adaptation.trim > 0.0:
+        if self.settings.stuck_detection:
             self.planner.sensors.joints.take(sample.joints.ravel().tolist())
         if self._may_have_no_torque or self.planner.state not in (RobotState.UNKNOWN, RobotState.SITTING):
             return

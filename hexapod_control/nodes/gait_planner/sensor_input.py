@@ -36,8 +36,9 @@ class SensorInput:
         """Sets the adaptations that use the sensors and the mishaps to detect; subscribes accordingly."""
         self._sensors.adaptation = adaptation
         self._sensors.mishap_detection = mishap_detection
-        feet = adaptation.touch_down or adaptation.trim > 0.0 or mishap_detection.falls
-        imu = adaptation.levelling or adaptation.course > 0.0 or mishap_detection.falls or mishap_detection.legs
+        # Course control and load sharing use what these bring.
+        feet = adaptation.touch_down or mishap_detection.falls
+        imu = adaptation.levelling or mishap_detection.falls or mishap_detection.legs
         decode = messages.forces_decoder()
         self._subscribe("foot_states", MultiDOFJointState, self.on_foot_states, COMMAND, wanted=feet, decode=decode)
         self._subscribe("imu/data", Imu, self.on_imu, NEWEST_SENSOR, wanted=imu, needed=self._imu_needed)

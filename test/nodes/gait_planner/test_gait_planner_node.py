@@ -361,6 +361,8 @@ def test_diagnostics_show_rate_source_and_last_refusal(bench):
         "lift scale": "1.00",
         "command source": "/probe",
         "driven by": "none",
+        "course": "standing",
+        "foot trims mm": "0.0 0.0 0.0 0.0 0.0 0.0",
         "leg gap m": f"{node.output.last.gap:.3f}",
         "speed share": "1.00",
         "foot_states": "off",
