@@ -38,7 +38,8 @@ def sensible_answers(seed: int) -> dict[str, str]:
         length = width
     height = min(0.6 * width, 1.2 * row.mass ** (1.0 / 3.0) * draw.uniform(0.08, 0.14))
     rest = mass - legs * 3.2 * row.mass
-    height = min(height, rest / (200.0 * length * width))
+    smaller = min(1.0, rest / (200.0 * length * width * height)) ** (1.0 / 3.0)  # a light body is no flat one
+    length, width, height = smaller * length, smaller * width, smaller * height
     length *= (larger := max(1.0, rest / (1200.0 * length * width * height)) ** 0.5)  # what it weighs takes its room
     width *= larger
     found = {

@@ -181,6 +181,8 @@ def ranges(case: CheckedRobot) -> Iterator[Finding]:
             if joint.upper - joint.lower < MIN_RANGE_RAD:
                 what = f"a joint turns at least {math.degrees(MIN_RANGE_RAD):g} deg"
                 yield Finding(f"joints.{name}.lower_deg", where, what, "in degrees", leg.name)
+            elif name == "coxa" and leg.name not in case.chosen and joint.lower < neutral_coxa(leg) < joint.upper:
+                continue  # its straight leg may point elsewhere, the coxa turns to both sides of the foothold
             elif name != "tibia" and not lower < 0.0 < upper:
                 what = "0, the straight leg, must be within"
                 yield Finding(f"joints.{name}.lower_deg", where, what, "is a minus missing?", leg.name)
@@ -197,26 +199,44 @@ def ranges(case: CheckedRobot) -> Iterator[Finding]:
 
 def directions(case: CheckedRobot) -> Iterator[Finding]:
     """Leg across the body, or with its coxa far from mid-range at its foothold: yaw wrong, or in radians."""
+    found: list[Leg] = []
     for leg in case.robot.legs:
         outward = math.atan2(leg.hip[1] - case.middle[1], leg.hip[0] - case.middle[0])
         if leg.name in case.chosen and math.cos(leg.hip_yaw - outward) < ACROSS:
             what = f"the hip is at {math.degrees(outward):.0f} deg seen from the middle of the body"
             hint = "yaw_deg points away from the body, from x towards y"
             yield Finding("yaw_deg", f"is {math.degrees(leg.hip_yaw):g}", what, hint, leg.name)
-        middle = (leg.coxa_joint.lower + leg.coxa_joint.upper) / 2.0
         angle = neutral_coxa(leg)
-        if abs(angle - middle) <= MAX_COXA_RAD + ROUNDING_RAD or leg.name in case.chosen:
+        if not _is_aside(case, leg) or any(_mirrored(each, leg) for each in found):
             continue
+        found.append(leg)
         yaw = math.degrees(leg.hip_yaw)
         needed = math.degrees(leg.hip_yaw + angle)
         radians = abs(math.remainder(yaw - needed * math.tau / 360.0, math.tau)) < 0.35 and abs(yaw) <= math.pi
         hint = f"looks like radians: {math.degrees(yaw):.1f} deg"
         if not radians:
             hint = f"the foothold lies at {needed:.0f} deg: check yaw_deg, foothold and the joint's limits"
-        aside = math.degrees(angle - middle)
-        most = math.degrees(MAX_COXA_RAD)
-        what = f"over the neutral foothold the coxa is {aside:.0f} deg from mid-range, usual are up to {most:.0f} deg"
+        same = sum(_is_aside(case, each) and _mirrored(each, leg) for each in case.robot.legs) - 1
+        others = f", as in {same} other leg{'s' * (same > 1)}" if same else ""
+        what = (
+            f"over the neutral foothold the coxa is {math.degrees(_aside(leg)):.0f} deg from mid-range{others}, "
+            f"usual are up to {math.degrees(MAX_COXA_RAD):.0f} deg"
+        )
         yield Finding("yaw_deg", f"is {yaw:g}", what, hint, leg.name)
+
+
+def _aside(leg: Leg) -> float:
+    """Angle [rad] of the coxa from mid-range, with the foot on its neutral foothold."""
+    return neutral_coxa(leg) - (leg.coxa_joint.lower + leg.coxa_joint.upper) / 2.0
+
+
+def _is_aside(case: CheckedRobot, leg: Leg) -> bool:
+    return abs(_aside(leg)) > MAX_COXA_RAD + ROUNDING_RAD and leg.name not in case.chosen
+
+
+def _mirrored(leg: Leg, other: Leg) -> bool:
+    """Whether both coxae stand equally far aside: feet set out alike are one decision, which one leg stands for."""
+    return abs(abs(_aside(leg)) - abs(_aside(other))) <= ROUNDING_RAD
 
 
 def box(case: CheckedRobot) -> Iterator[Finding]:
