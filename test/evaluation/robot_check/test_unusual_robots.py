@@ -1,4 +1,4 @@
-"""Robots of an unusual build: sound ones pass the check, at most with one value that a human confirms, and walk true."""
+"""Robots of an unusual build: they pass the check, at most with one value that a human confirms, and walk true."""
 
 import re
 

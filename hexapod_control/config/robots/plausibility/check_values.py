@@ -217,9 +217,9 @@ def directions(case: CheckedRobot) -> Iterator[Finding]:
         if not radians:
             hint = f"the foothold lies at {needed:.0f} deg: check yaw_deg, foothold and the joint's limits"
         same = sum(_is_aside(case, each) and _mirrored(each, leg) for each in case.robot.legs) - 1
-        others = f", as in {same} other leg{'s' * (same > 1)}" if same else ""
+        others = f", as in {same} other leg{'s' * (same > 1)}," if same else ""
         what = (
-            f"over the neutral foothold the coxa is {math.degrees(_aside(leg)):.0f} deg from mid-range{others}, "
+            f"over the neutral foothold{others} the coxa is {math.degrees(_aside(leg)):.0f} deg from mid-range, "
             f"usual are up to {math.degrees(MAX_COXA_RAD):.0f} deg"
         )
         yield Finding("yaw_deg", f"is {yaw:g}", what, hint, leg.name)
