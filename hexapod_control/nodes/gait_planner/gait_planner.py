@@ -22,6 +22,7 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
 from hexapod_control.nodes.announcements.robot_file_reports import report_edits, report_implausible_values
 from hexapod_control.nodes.gait_planner.motion_input import MotionInput
+from hexapod_control.nodes.gait_planner.payload_input import PayloadInput
 from hexapod_control.nodes.gait_planner.planner_output import (
     CommandSourceDisplay,
     MishapReports,
@@ -78,7 +79,8 @@ class GaitPlannerNode(GuardedNode):
         report_edits(self, file.path, *mapping_files)
         self.player = MotionPlayer(self.planner)
         self.commands = OperatorCommands(self.player)
-        self._measured = JointStateInput(self, file.robot, started_mapping(settings.joint_mapping, file.robot))
+        mapping = started_mapping(settings.joint_mapping, file.robot)
+        self._measured = JointStateInput(self, file.robot, mapping, torques=True)
         self._period = 1.0 / settings.control_rate
         self._last_tick: int | None = None  # [ns]
         self._ticks = 0
@@ -108,6 +110,7 @@ class GaitPlannerNode(GuardedNode):
         self.body = PoseGaitFootInput(self, self.commands, self.planner.robot, frame)
         self.legs = LegInput(self, self.commands, self.planner)
         self.gaits = GaitReload(self, self.planner, settings.robot)
+        self.payload = PayloadInput(self, self.planner)
         self.pauses = Pauses(self, self.commands, self.planner, self.velocity.filter)
         self.mishaps = MishapReports(self, self.commands, self.planner, self.velocity.filter.block, self.pauses.begin)
         self.create_service(Trigger, "stop", self.on_stop)
@@ -135,6 +138,7 @@ class GaitPlannerNode(GuardedNode):
         self.motions.watch()
         self.legs.watch()
         self.gaits.watch()
+        self.payload.watch()
         self.output.publish(plan, stamp, self.motions.state)
         self.requests.watch()
         if not plan.at_rest:
@@ -155,6 +159,7 @@ class GaitPlannerNode(GuardedNode):
     def on_measured_joints(self, sample: MeasuredSample) -> None:
         """Uses measured joints: as the pose until the robot stands, then for comparison with the planned joints."""
         self.requests.joints = sample.joints
+        self.payload.take(sample, self.control_time)
         if self.settings.stuck_detection:
             self.planner.sensors.joints.take(sample.joints.ravel().tolist())
         if self._may_have_no_torque or self.planner.state not in (RobotState.UNKNOWN, RobotState.SITTING):
@@ -260,6 +265,7 @@ class GaitPlannerNode(GuardedNode):
             "leg gap m": "" if plan is None else f"{plan.gap:.3f}",
             "speed share": f"{self.derating.value:.2f}",
             "last refusal": self.velocity.last_refusal or "none",
+            **self.payload.status(),
             **self.sensors.status(),
         }
 

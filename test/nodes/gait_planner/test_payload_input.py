@@ -1,0 +1,88 @@
+"""A robot that stands with a load weighs it, and walks within the margin and the limits of the loaded robot."""
+
+import numpy as np
+import pytest
+from support.drives import DT, drive, standing_planner
+
+from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.kinematics.whole_body import standing_joints
+from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.core.sensing.payload import Payload
+from hexapod_control.nodes.gait_planner.payload_input import PayloadInput
+from hexapod_control.nodes.joint_state_input import MeasuredSample
+from hexapod_control.ros import messages
+from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.servos.emulated_robot.weight import RobotOnGround
+
+AT_THE_REAR = Payload(1.0, (-0.05, 0.0))
+
+
+class Carrier:
+    """A standing planner whose servos report the loads of a robot with a payload."""
+
+    def __init__(self, bench):
+        self.node = bench.add(GuardedNode("carrier"))
+        self.planner = standing_planner("phantomx")
+        self.input = PayloadInput(self.node, self.planner)
+        self.bench = bench
+        self.unloaded = self.planner.robot
+        self.seconds = 0.0
+
+    def stands(self, payload, seconds=6.0):
+        """Reports the loads with a payload for a time; returns the largest motion of a joint [rad]."""
+        robot = self.unloaded
+        joints = np.array(standing_joints(robot))
+        torques = (
+            RobotOnGround(payload.on(robot) if payload else robot)
+            .standing(standing_joints(robot), np.ones(joints.shape, dtype=bool))
+            .torques
+        )
+        stiffness = np.array([[joint.stiffness for joint in leg.joints] for leg in robot.legs])
+        sample = MeasuredSample(joints - torques / stiffness, messages.time(0), False, torques)
+        before = self.planner.step(DT).joint_angles
+        moved = 0.0
+        for _ in range(round(seconds / DT)):
+            self.seconds += DT
+            self.input.take(sample, self.seconds)
+            self.input.watch()
+            moved = max(moved, float(np.abs(self.planner.step(DT).joint_angles - before).max()))
+        return moved
+
+    def computes(self, mass):
+        """Waits until the planner has the mass [kg] of the loaded robot."""
+
+        def done():
+            self.input.watch()
+            self.planner.step(DT)
+            return self.planner.robot.mass == pytest.approx(mass, rel=0.02)
+
+        self.bench.until(done, 25.0, "tables with the payload")
+
+
+def test_a_load_changes_margin_and_limits_at_rest_without_a_motion_and_goes_when_it_is_taken_off(bench):
+    carrier = Carrier(bench)
+    margin = carrier.planner.step(DT).margin
+    center = carrier.planner.step(DT).center
+    assert carrier.input.status()["payload"].startswith("unknown")
+    assert carrier.stands(AT_THE_REAR) < 1e-9
+    carrier.computes(carrier.unloaded.mass + 1.0)
+    for _ in range(3):
+        plan = carrier.planner.step(DT)
+    assert plan.margin < margin - 0.005 and plan.center[0] < center[0] - 0.01
+    assert carrier.planner.state is RobotState.STANDING
+    assert "1.00 kg" in str(carrier.input.status()["payload"])
+    assert carrier.node.sent_reports["payload"].level is ReportLevel.OK
+    assert carrier.stands(None) < 1e-9
+    carrier.computes(carrier.unloaded.mass)
+
+
+def test_a_walking_robot_keeps_its_limits_until_it_stands_again(bench):
+    carrier = Carrier(bench)
+    carrier.stands(AT_THE_REAR)
+    list(drive(carrier.planner, Twist(0.05, 0.0, 0.0), 1.0))
+    before = carrier.planner.view.maxima()
+    for _ in range(25):
+        carrier.input.watch()
+        assert carrier.planner.step(DT).twist.vx > 0.0
+        assert carrier.planner.view.maxima() == before
+    assert carrier.planner.robot is carrier.unloaded
