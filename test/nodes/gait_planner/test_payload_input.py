@@ -86,3 +86,18 @@ def test_a_walking_robot_keeps_its_limits_until_it_stands_again(bench):
         assert carrier.planner.step(DT).twist.vx > 0.0
         assert carrier.planner.view.maxima() == before
     assert carrier.planner.robot is carrier.unloaded
+
+
+def test_a_load_with_which_no_gait_is_stable_is_named_and_the_robot_keeps_its_tables(bench):
+    carrier = Carrier(bench)
+    carrier.stands(Payload(3.0, (-0.25, 0.0)))
+
+    def reported():
+        carrier.input.watch()
+        return "payload" in carrier.node.sent_reports
+
+    bench.until(reported, 25.0, "a report")
+    report = carrier.node.sent_reports["payload"]
+    assert report.level is ReportLevel.WARNING
+    assert "with which it cannot walk safely" in report.text and "take it off" in report.text
+    assert carrier.planner.robot is carrier.unloaded
