@@ -365,6 +365,7 @@ def test_diagnostics_show_rate_source_and_last_refusal(bench):
         "foot trims mm": "0.0 0.0 0.0 0.0 0.0 0.0",
         "leg gap m": f"{node.output.last.gap:.3f}",
         "speed share": "1.00",
+        "payload": "unknown: needs servos that report load",
         "foot_states": "off",
         "imu/data": "off",
     }
