@@ -15,6 +15,7 @@ LISTENING_S = 2.5  # every node reports once a second
 LEVELS = ("ok", "warning", "ERROR", "stale")
 HEALTH = (  # keys shown in addition to the level of every node, in this order
     "state",
+    "payload",
     "voltage [V]",
     "current [A]",
     "temperatures [degC]",
