@@ -41,9 +41,13 @@ def _pose_sample(message: Any) -> Sample:
     return {"x [m]": x, "y [m]": y, "yaw [rad]": yaw, **_twist_sample("achieved", message.twist.twist)}
 
 
-def _tilt(message: Any) -> Sample:
+def _tilt(message: Any) -> list[float]:
     turn = message.orientation
-    roll, pitch, _ = quaternion_angles(turn.x, turn.y, turn.z, turn.w)
+    return list(quaternion_angles(turn.x, turn.y, turn.z, turn.w)[:2])
+
+
+def _tilt_sample(message: Any) -> Sample:
+    roll, pitch = _tilt(message)
     return {"roll [rad]": roll, "pitch [rad]": pitch}
 
 
@@ -71,7 +75,7 @@ SIGNALS: Mapping[str, Callable[[Any], Sample]] = {
     "foot_targets": _forces("support"),
     "cmd_vel": lambda message: _twist_sample("commanded", getattr(message, "twist", message)),
     "odom": _pose_sample,
-    "imu/data": _tilt,
+    "imu/data": _tilt_sample,
     "stability_margin": lambda message: {"margin [m]": message.data},
     "battery_state": lambda message: {"battery [V]": message.voltage},
     "gait_state": lambda message: {"state": message.data},
@@ -118,6 +122,7 @@ class RecordedRun:
     joint_names: tuple[str, ...]
     joints: Samples  # (k, 1 + n) measured [rad]
     targets: Samples  # (k, 1 + n) commanded [rad]
+    tilt: Samples  # (k, 3) roll, pitch [rad] by the IMU
 
 
 def load_run(path: Path) -> RecordedRun:
@@ -148,18 +153,20 @@ def _run(bag: Bag) -> RecordedRun:
     truth = _table(bag, f"{namespace}/simulator/floating_base_state", 3, _pose)
     odometry = _table(bag, f"{namespace}/odom", 3, _pose)
     velocity = _table(bag, f"{namespace}/odom", 3, lambda m: _twist(m.twist.twist))
-    for table in (command, joints, targets, truth, odometry, velocity):
+    tilt = _table(bag, f"{namespace}/imu/data", 2, _tilt)
+    for table in (command, joints, targets, truth, odometry, velocity, tilt):
         table[:, 0] -= zero
     return RecordedRun(
         bag.path.name,
         bag.seconds,
-        _from_zero(odometry),
-        _from_zero(truth),
+        from_zero(odometry),
+        from_zero(truth),
         command,
         velocity,
         tuple(names),
         joints,
         targets,
+        tilt,
     )
 
 
@@ -176,8 +183,8 @@ def _pose(message: Any) -> list[float]:
     return list(planar_pose(message.pose.pose))
 
 
-def _from_zero(path: Samples) -> Samples:
-    """Returns the path relative to its pose at time 0."""
+def from_zero(path: Samples) -> Samples:
+    """Returns a path (k, 4) of times [s], x, y [m] and yaw [rad] relative to its pose at time 0."""
     if not len(path):
         return path
     path[:, 3] = np.unwrap(path[:, 3])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,22 @@ RAMP_S = 0.9  # omitted after each change of the command, for the acceleration
 MIN_SPEED = 1e-3  # [m/s, rad/s] below which a command counts as zero
 AXES = ("vx m/s", "vy m/s", "wz rad/s")
 NONE = "-"
+MAX_DELAY_S = 0.2  # between the same movement in both runs
+DELAY_STEP_S = 0.005
+MIN_MOVEMENT = math.radians(2.0)  # of a joint whose delay is known
+FAR = 3.0  # times the median difference of all joints, from which on one is an outlier
+FAR_FLOOR = math.radians(0.7)  # a smaller difference is none
+
+
+class JointDifference(NamedTuple):
+    """How a joint of the other run differs."""
+
+    name: str
+    mean: float  # [rad]
+    rms: float  # [rad]
+    largest: float  # [rad]
+    delay: float  # [s] of the other run; NaN for a joint that hardly moves
+    rms_without_delay: float  # [rad] and without the mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +43,40 @@ class RunComparison:
     other: RecordedRun
     times: Samples  # (k,) [s] in both
     odometry_difference: Samples  # (k, 3) other minus one: x, y [m], yaw [rad] of the odometry
+    truth_difference: Samples  # (k, 3) likewise of the ground truth
+    tilt_difference: Samples  # (k, 2) other minus one: roll, pitch [rad]
     joint_names: tuple[str, ...]
     joint_difference: Samples  # (k, n) [rad] other minus one
 
     def table(self) -> list[str]:
         """Returns the lines of the table, with aligned columns."""
-        rows = [("", self.one.name, self.other.name, "difference"), *self._rows()]
-        widths = [max(len(row[k]) for row in rows) for k in range(4)]
-        return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return aligned([("", self.one.name, self.other.name, "difference"), *self._rows()])
+
+    def joint_differences(self) -> list[JointDifference]:
+        """How each joint differs; none if the runs have no joints in common."""
+        if not len(self.joint_difference):
+            return []
+        mine, theirs = _joint_tables(self.one, self.other, self.joint_names)
+        angles = interpolate(mine, self.times)
+        delays = np.arange(-MAX_DELAY_S, MAX_DELAY_S + DELAY_STEP_S / 2, DELAY_STEP_S)
+        # Deviations without the mean for each delay, (delays, n).
+        apart = np.array(
+            [np.nanstd(interpolate(theirs, self.times + delay) - angles, axis=0) for delay in delays]
+        )
+        best = np.argmin(apart, axis=0)
+        moving = np.ptp(angles, axis=0) >= MIN_MOVEMENT
+        difference = self.joint_difference
+        return [
+            JointDifference(
+                name,
+                float(np.nanmean(difference[:, k])),
+                math.sqrt(float(np.nanmean(difference[:, k] ** 2))),
+                float(np.nanmax(np.abs(difference[:, k]))),
+                float(delays[best[k]]) if moving[k] else math.nan,
+                float(apart[best[k], k]),
+            )
+            for k, name in enumerate(self.joint_names)
+        ]
 
     def _rows(self) -> Iterator[tuple[str, str, str, str]]:
         pair = (self.one, self.other)
@@ -52,11 +95,15 @@ class RunComparison:
         yield from self._between()
 
     def _between(self) -> Iterator[tuple[str, str, str, str]]:
-        if len(self.odometry_difference):
-            far = np.hypot(self.odometry_difference[:, 0], self.odometry_difference[:, 1])
-            yield "path distance max m", "", "", f"{far.max():.4f}"
-            yield "path distance at end m", "", "", f"{far[-1]:.4f}"
-            yield "heading difference at end deg", "", "", f"{math.degrees(self.odometry_difference[-1, 2]):.2f}"
+        for source, apart in (("", self.odometry_difference), ("true ", self.truth_difference)):
+            if len(apart):
+                far = np.hypot(apart[:, 0], apart[:, 1])
+                yield f"{source}path distance max m", "", "", f"{far.max():.4f}"
+                yield f"{source}path distance at end m", "", "", f"{far[-1]:.4f}"
+                yield f"{source}heading difference at end deg", "", "", f"{math.degrees(apart[-1, 2]):.2f}"
+        if len(self.tilt_difference):
+            for name, difference in zip(("roll", "pitch"), self.tilt_difference.T, strict=True):
+                yield f"{name} difference rms deg", "", "", f"{math.degrees(math.sqrt((difference**2).mean())):.2f}"
         if len(self.joint_difference):
             rms = np.sqrt(np.nanmean(self.joint_difference**2, axis=0))
             worst = int(np.argmax(rms))
@@ -70,18 +117,43 @@ class RunComparison:
             )
 
 
-def compare_runs(one: RecordedRun, other: RecordedRun) -> RunComparison:
-    """Compares two runs over the time span that both cover."""
+def compare_runs(one: RecordedRun, other: RecordedRun, begin: float = 0.0) -> RunComparison:
+    """Compares two runs over the time span that both cover, from a time [s] on."""
     ends = [[table[-1, 0] for table in (run.odometry, run.joints) if len(table)] for run in (one, other)]
-    times = np.arange(0.0, max(0.0, min(max(end) for end in ends)), STEP_S)
-    both = bool(len(one.odometry) and len(other.odometry) and len(times))
-    apart = interpolate(other.odometry, times) - interpolate(one.odometry, times) if both else np.zeros((0, 3))
+    times = np.arange(begin, max(begin, min(max(end) for end in ends)), STEP_S)
     names = tuple(name for name in one.joint_names if name in other.joint_names)
-    joints = np.zeros((0, len(names)))
-    if names and len(one.joints) and len(other.joints) and len(times):
-        mine, theirs = ([run.joint_names.index(name) for name in names] for run in (one, other))
-        joints = interpolate(other.joints, times)[:, theirs] - interpolate(one.joints, times)[:, mine]
-    return RunComparison(one, other, times, apart, names, joints)
+    return RunComparison(
+        one,
+        other,
+        times,
+        _apart(one.odometry, other.odometry, times),
+        _apart(one.truth, other.truth, times),
+        _apart(one.tilt, other.tilt, times),
+        names,
+        _apart(*_joint_tables(one, other, names), times),
+    )
+
+
+def _apart(one: Samples, other: Samples, times: Samples) -> Samples:
+    """Differences (k, n) of two tables at times (k,) [s]; none if one of them is empty."""
+    if not len(one) or not len(other) or one.shape[1] == 1:
+        return np.zeros((0, one.shape[1] - 1))
+    return interpolate(other, times) - interpolate(one, times)
+
+
+def _joint_tables(one: RecordedRun, other: RecordedRun, names: tuple[str, ...]) -> tuple[Samples, Samples]:
+    """The measured angles of these joints in both runs."""
+    mine, theirs = (
+        run.joints[:, [0, *(1 + run.joint_names.index(name) for name in names)]] if len(run.joints) else run.joints
+        for run in (one, other)
+    )
+    return mine, theirs
+
+
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Returns the lines of a table, with aligned columns."""
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def mean_velocities(run: RecordedRun) -> tuple[Samples, Samples]:

@@ -155,6 +155,12 @@ COMMANDS = {
         "--seconds 120 --out bags",
     ),
     "replay": Command("bags.replay", "play a bag for the page and RViz, or compare two runs", "bags/walk --speed 0.5"),
+    "twin": Command(
+        "bags.twin",
+        "repeat the recorded run of a real robot in simulation, and report where both differ",
+        "bags/walk --robot my_robot.yaml --plot twin.png",
+        "the run of the twin",
+    ),
     "odom-calibrate": Command(
         "robot_files.odom_calibrate",
         "measure the scale error of the odometry and write it into the robot file",

@@ -183,16 +183,24 @@ def reality(robot: Robot, level: str, seed: int = 0) -> Reality:
     """
     if level not in REALITIES:
         raise ValueError(f"reality must be one of {', '.join(REALITIES)}, is {level!r}")
-    legs = len(robot.legs)
-    ideal = Reality(legs, seed=seed)
-    traits = _traits(robot)
     drawn: dict[str, Any] = {}
+    ideal, traits = Reality(len(robot.legs), seed=seed), _traits(robot)
     for name, spread in REALITIES[level].items():
         rng = np.random.default_rng([seed, *name.encode()])
         draws = rng.standard_normal(np.shape(getattr(ideal, name)))
         draws = np.clip(draws, -MOST_DEVIATIONS, MOST_DEVIATIONS)
         drawn[name] = spread.values(draws, traits.get(name, np.ones(())))
     return replace(ideal, **drawn)
+
+
+def expected(robot: Robot) -> Reality:
+    """The most likely errors of a robot that nobody has measured: those that all servos of its models have."""
+    ideal, traits = Reality(len(robot.legs)), _traits(robot)
+    medians = {
+        name: spread.values(np.zeros(np.shape(getattr(ideal, name))), traits.get(name, np.ones(())))
+        for name, spread in _TYPICAL.items()
+    }
+    return replace(ideal, **medians)
 
 
 def built(robot: Robot, errors: Reality) -> Robot:

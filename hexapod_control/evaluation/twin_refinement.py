@@ -1,0 +1,152 @@
+"""Finds the errors with which the twin of a robot is nearest to a recorded run.
+
+Least squares by Gauss-Newton on simulated runs, about the errors that were known before. A zero acts on the whole body, so
+each has a run of its own with a small change. Latency, play and stiffness of a joint act on its own angle; they are
+changed in all joints together, one run each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from hexapod_control.bags.run_comparison import RunComparison, aligned
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.names import short_joint_name
+from hexapod_control.core.reality import Reality
+from hexapod_control.evaluation.twin import Twin
+
+PASSES = 3
+EVERY = 5  # of the compared samples: neighbours have the same errors of the model
+ENOUGH = 0.01  # share by which a pass must improve the fit to be followed by another
+SHARES = (1.0, 0.5, 0.25)  # of a step that are tried
+# Deviations of what the model leaves.
+ANGLE = math.radians(0.4)
+TILT = math.radians(0.3)
+PLACE_M = 0.004
+HEADING = math.radians(0.5)
+
+
+class _Kind(NamedTuple):
+    """A kind of errors that is found."""
+
+    name: str  # in Reality
+    label: str
+    scale: float  # from the unit of Reality to that of the label
+    change: float  # for a derivative
+    prior: float  # standard deviation about the known value
+    least: float
+
+
+KINDS = (
+    _Kind("zero_offset", "zero deg", math.degrees(1.0), math.radians(0.5), math.radians(2.0), -math.inf),
+    _Kind("latency", "latency ms", 1e3, 0.008, 0.02, 0.0),
+    _Kind("backlash", "play deg", math.degrees(1.0), math.radians(0.3), math.radians(0.7), 0.0),
+    _Kind("stiffness", "stiffness", 1.0, 0.1, 0.3, 0.2),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Refinement:
+    """What was found, and the standard deviations (kinds, 3 n) in the units of Reality."""
+
+    before: Reality
+    errors: Reality
+    deviations: Array
+
+    def table(self, names: tuple[str, ...]) -> list[str]:
+        """Lines with the new value, its deviation and the change of each kind for each joint."""
+        columns = []
+        for kind, deviations in zip(KINDS, self.deviations, strict=True):
+            old, new = (kind.scale * getattr(errors, kind.name).ravel() for errors in (self.before, self.errors))
+            columns.append(
+                [
+                    f"{value:.2f} +-{kind.scale * deviation:.2f} ({value - known:+.2f})"
+                    for value, deviation, known in zip(new, deviations, old, strict=True)
+                ]
+            )
+        rows = zip((short_joint_name(name) for name in names), *columns, strict=True)
+        return aligned([("joint", *(kind.label for kind in KINDS)), *rows])
+
+
+def refine(twin: Twin, known: Reality, say: Callable[[str], None]) -> Refinement:
+    """Finds the errors from the known ones on; `say` gets the progress."""
+    errors = known
+    prior = np.concatenate([np.full(3 * known.legs, kind.prior) for kind in KINDS])
+    comparison = twin.compare(errors)
+    residual = _residuals(comparison)
+    samples = len(comparison.joint_difference[::EVERY])
+    information = np.diag(prior**-2.0)
+    for number in range(1, PASSES + 1):
+        say(f"pass {number} of at most {PASSES}: fit {_rms(residual):.3f}")
+        slopes = _slopes(twin, errors, residual, samples)
+        away = _values(errors) - _values(known)
+        information = slopes.T @ slopes + np.diag(prior**-2.0)
+        step = -np.linalg.solve(information, slopes.T @ residual + away / prior**2)
+        before = residual @ residual + float(((away / prior) ** 2).sum())
+        costs = []
+        for share in SHARES:
+            tried = _with(errors, _values(errors) + share * step)
+            left = _residuals(twin.compare(tried))
+            cost = left @ left + float((((_values(tried) - _values(known)) / prior) ** 2).sum())
+            costs.append(cost)
+            if cost < before:
+                errors, residual = tried, left
+                break
+        if costs[-1] > (1.0 - ENOUGH) * before:
+            break
+    # More is left than the deviations of the model say: those of the values grow likewise.
+    deviations = np.sqrt(np.diag(np.linalg.inv(information))) * max(1.0, _rms(residual))
+    return Refinement(known, errors, np.minimum(deviations, prior).reshape(len(KINDS), -1))
+
+
+def _values(errors: Reality) -> Array:
+    return np.concatenate([getattr(errors, kind.name).ravel() for kind in KINDS])
+
+
+def _with(errors: Reality, values: Array) -> Reality:
+    parts = zip(KINDS, values.reshape(len(KINDS), -1), strict=True)
+    return replace(errors, **{kind.name: np.maximum(part, kind.least).reshape(-1, 3) for kind, part in parts})
+
+
+def _residuals(comparison: RunComparison) -> Array:
+    """Differences over their deviations: first those of the angles, sample by sample, then those of the body."""
+    true = len(comparison.truth_difference) > 0
+    way = comparison.truth_difference if true else comparison.odometry_difference
+    parts = (
+        comparison.joint_difference / ANGLE,
+        comparison.tilt_difference / TILT,
+        way / np.array([PLACE_M, PLACE_M, HEADING]),
+    )
+    return np.concatenate([part[::EVERY].ravel() for part in parts])
+
+
+def _slopes(twin: Twin, errors: Reality, residual: Array, samples: int) -> Array:
+    """Derivatives (residuals, values); the first residuals are those of all joints in so many samples."""
+    joints = 3 * errors.legs
+    angles = joints * samples
+    columns = []
+    for kind in KINDS:
+        old = getattr(errors, kind.name)
+        if kind.name == "zero_offset":
+            for joint in range(joints):
+                changed = old.copy()
+                changed.flat[joint] += kind.change
+                found = _residuals(twin.compare(replace(errors, **{kind.name: changed})))
+                columns.append((found - residual) / kind.change)
+            continue
+        found = _residuals(twin.compare(replace(errors, **{kind.name: old + kind.change})))
+        slope = (found - residual) / kind.change
+        for joint in range(joints):
+            own = np.zeros(len(slope))
+            own[joint:angles:joints] = slope[joint:angles:joints]
+            columns.append(own)
+    return np.stack(columns, axis=1)
+
+
+def _rms(residual: Array) -> float:
+    return math.sqrt(float(np.mean(residual**2)))
