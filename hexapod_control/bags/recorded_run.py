@@ -123,6 +123,7 @@ class RecordedRun:
     joints: Samples  # (k, 1 + n) measured [rad]
     targets: Samples  # (k, 1 + n) commanded [rad]
     tilt: Samples  # (k, 3) roll, pitch [rad] by the IMU
+    description: str  # URDF of the robot; empty if it was not recorded
 
 
 def load_run(path: Path) -> RecordedRun:
@@ -167,6 +168,7 @@ def _run(bag: Bag) -> RecordedRun:
         joints,
         targets,
         tilt,
+        next((message.data for _, message in bag.messages(f"{namespace}/robot_description")), ""),
     )
 
 

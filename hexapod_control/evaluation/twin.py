@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -24,6 +25,7 @@ SETTLING_S = 0.5  # before the first command, in which the robot comes to rest o
 MAX_GAP_S = 0.5  # between two joint_states: what the robot did in a longer one is not known
 MAX_JUMP = math.radians(10.0)  # of a target after such a gap: targets pause while the robot stands
 MIN_LENGTH_S = 1.0
+SAME_ROBOT_M = 0.01  # by which a joint may be elsewhere after a calibration
 MIN_WAY_M = 0.05  # of which a share makes sense
 MOSTLY = 0.7  # share of a difference by which it has one cause
 
@@ -53,6 +55,12 @@ class Twin:
         if set(run.joint_names) != set(self.names):
             other = sorted(set(run.joint_names) ^ set(self.names))[0]
             raise BagError(f"{run.name}: is of another robot, only one of both has the joint {other}: give its --robot")
+        mine, theirs = _origins(self._urdf), _origins(run.description or self._urdf)
+        apart = {name: math.dist(mine[name], theirs[name]) for name in self.names if name in theirs}
+        worst = max(apart, key=apart.__getitem__, default="")
+        if worst and apart[worst] > SAME_ROBOT_M:
+            text = f"{run.name}: is of another robot, whose {worst} is {1e3 * apart[worst]:.0f} mm elsewhere"
+            raise BagError(f"{text}: give its --robot")
         if not (np.isfinite(run.targets).all() and np.isfinite(run.joints).all()):
             raise BagError(f"{run.name}: has angles that are no numbers: record the run again")
         times = run.joints[run.joints[:, 0] >= run.targets[0, 0], 0]
@@ -103,6 +111,7 @@ class Twin:
             joints=table[:, [0, *range(12, table.shape[1])]],
             targets=self._targets,
             tilt=table[:, [0, 10, 11]],
+            description=self._urdf,
         )
 
     def compare(self, errors: Reality) -> RunComparison:
@@ -111,6 +120,16 @@ class Twin:
 
     def _rows(self, sample: Samples) -> Array:
         return sample[1:].reshape(-1, 3)
+
+
+def _origins(description: str) -> dict[str, tuple[float, ...]]:
+    """The origins [m] of the joints of a URDF, in their parent links."""
+    found = {}
+    for joint in ElementTree.fromstring(description).iter("joint"):
+        origin = joint.find("origin")
+        place = "0 0 0" if origin is None else origin.get("xyz", "0 0 0")
+        found[joint.get("name", "")] = tuple(float(word) for word in place.split())
+    return found
 
 
 def report(comparison: RunComparison) -> list[str]:

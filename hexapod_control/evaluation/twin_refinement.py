@@ -20,8 +20,9 @@ from hexapod_control.core.names import short_joint_name
 from hexapod_control.core.reality import Reality
 from hexapod_control.evaluation.twin import Twin
 
-PASSES = 3
-EVERY = 5  # of the compared samples: neighbours have the same errors of the model
+PASSES = 6
+EVERY = 5  # of the compared samples: neighbours tell the same
+INDEPENDENT = 20  # samples that a signal counts for: the errors of the model return with every stride
 ENOUGH = 0.01  # share by which a pass must improve the fit to be followed by another
 SHARES = (1.0, 0.5, 0.25)  # of a step that are tried
 # Deviations of what the model leaves.
@@ -44,9 +45,9 @@ class _Kind(NamedTuple):
 
 KINDS = (
     _Kind("zero_offset", "zero deg", math.degrees(1.0), math.radians(0.5), math.radians(2.0), -math.inf),
-    _Kind("latency", "latency ms", 1e3, 0.008, 0.02, 0.0),
-    _Kind("backlash", "play deg", math.degrees(1.0), math.radians(0.3), math.radians(0.7), 0.0),
-    _Kind("stiffness", "stiffness", 1.0, 0.1, 0.3, 0.2),
+    _Kind("latency", "latency ms", 1e3, 0.008, 0.01, 0.0),
+    _Kind("backlash", "play deg", math.degrees(1.0), math.radians(0.3), math.radians(0.4), 0.0),
+    _Kind("stiffness", "stiffness", 1.0, 0.1, 0.2, 0.2),
 )
 
 
@@ -82,7 +83,7 @@ def refine(twin: Twin, known: Reality, say: Callable[[str], None]) -> Refinement
     samples = len(comparison.joint_difference[::EVERY])
     information = np.diag(prior**-2.0)
     for number in range(1, PASSES + 1):
-        say(f"pass {number} of at most {PASSES}: fit {_rms(residual):.3f}")
+        say(f"pass {number} of at most {PASSES}: fit {_misfit(residual, samples):.3f}")
         slopes = _slopes(twin, errors, residual, samples)
         away = _values(errors) - _values(known)
         information = slopes.T @ slopes + np.diag(prior**-2.0)
@@ -100,7 +101,7 @@ def refine(twin: Twin, known: Reality, say: Callable[[str], None]) -> Refinement
         if costs[-1] > (1.0 - ENOUGH) * before:
             break
     # More is left than the deviations of the model say: those of the values grow likewise.
-    deviations = np.sqrt(np.diag(np.linalg.inv(information))) * max(1.0, _rms(residual))
+    deviations = np.sqrt(np.diag(np.linalg.inv(information))) * max(1.0, _misfit(residual, samples))
     return Refinement(known, errors, np.minimum(deviations, prior).reshape(len(KINDS), -1))
 
 
@@ -114,15 +115,20 @@ def _with(errors: Reality, values: Array) -> Reality:
 
 
 def _residuals(comparison: RunComparison) -> Array:
-    """Differences over their deviations: first those of the angles, sample by sample, then those of the body."""
+    """Differences over their deviations: first those of the angles, sample by sample, then those of the body.
+
+    The mean of roll and pitch is left out: it is also that of an IMU that is mounted askew.
+    """
     true = len(comparison.truth_difference) > 0
     way = comparison.truth_difference if true else comparison.odometry_difference
+    tilt = comparison.tilt_difference
     parts = (
         comparison.joint_difference / ANGLE,
-        comparison.tilt_difference / TILT,
+        (tilt - tilt.mean(axis=0) if len(tilt) else tilt) / TILT,
         way / np.array([PLACE_M, PLACE_M, HEADING]),
     )
-    return np.concatenate([part[::EVERY].ravel() for part in parts])
+    weight = math.sqrt(INDEPENDENT / max(1, len(range(0, len(comparison.times), EVERY))))
+    return weight * np.concatenate([part[::EVERY].ravel() for part in parts])
 
 
 def _slopes(twin: Twin, errors: Reality, residual: Array, samples: int) -> Array:
@@ -148,5 +154,6 @@ def _slopes(twin: Twin, errors: Reality, residual: Array, samples: int) -> Array
     return np.stack(columns, axis=1)
 
 
-def _rms(residual: Array) -> float:
-    return math.sqrt(float(np.mean(residual**2)))
+def _misfit(residual: Array, samples: int) -> float:
+    """Root mean square of the differences over their deviations."""
+    return math.sqrt(float(np.mean(residual**2)) * samples / INDEPENDENT)

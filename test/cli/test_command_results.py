@@ -43,6 +43,7 @@ CHECKED = {  # command, or action of `hexapod servos` -> the test in which what 
     "record": "cli/bags/test_record.py::test_a_last_bag_that_cannot_be_written_is_reported_and_ends_with_code_one",
     "dots": "cli/test_command_results.py::test_a_file_that_cannot_be_written_is_a_failure",
     "replay": "cli/bags/test_record.py::test_a_bag_of_which_nothing_can_be_played_fails",
+    "twin": "evaluation/test_twin.py::test_a_run_that_cannot_be_repeated_is_refused_in_one_sentence",
     "nav2-check": "evaluation/navigation/test_nav2_check.py",
     "setup": "cli/computer/test_setup.py::test_a_command_of_the_system_that_fails_is_a_failure",
     "doctor": "cli/computer/test_doctor.py",

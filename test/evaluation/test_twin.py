@@ -1,4 +1,4 @@
-"""The twin of a hidden robot: it repeats a recorded run, names what differs, and finds the hidden errors."""
+"""The twin of a hidden robot repeats its recorded run; what differs is named, and runs that cannot be repeated refused."""
 
 import math
 from dataclasses import replace
@@ -12,3 +12,81 @@ from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.reality import expected, reality
 from hexapod_control.evaluation.twin import Twin, outliers, way_difference
+
+FILE = load("phantomx")
+HIDDEN = reality(FILE.robot, "typical", 1)
+TIBIA = (2, 2)  # of the last leg on the left
+
+
+@pytest.fixture(scope="module")
+def bag(tmp_path_factory):
+    """The walk of a typical robot."""
+    return record(tmp_path_factory.mktemp("bags") / "walk", HIDDEN)
+
+
+@pytest.fixture(scope="module")
+def twin(bag):
+    return Twin(FILE, load_run(bag))
+
+
+def test_a_twin_with_the_errors_of_the_robot_repeats_its_run(twin):
+    comparison = twin.compare(HIDDEN)
+    joints = comparison.joint_differences()
+    way, apart = way_difference(comparison)
+    assert len(joints) == 18
+    assert max(joint.rms for joint in joints) < math.radians(1.5)
+    assert all(abs(joint.delay) <= 0.01 for joint in joints if math.isfinite(joint.delay))
+    assert way > 0.3 and apart < 0.03 * way
+    assert np.degrees(np.abs(comparison.tilt_difference)).mean() < 0.5
+
+
+def test_a_joint_that_is_worn_is_named_with_the_delay_and_the_difference_of_the_others(twin):
+    changed = HIDDEN.latency.copy()
+    changed[TIBIA] += 0.1
+    joints = twin.compare(replace(HIDDEN, latency=changed)).joint_differences()
+    late = max(joints, key=lambda joint: joint.rms)
+    (sentence,) = outliers(joints)
+    name = f"{FILE.robot.leg_names[TIBIA[0]]} tibia"
+    assert late.delay == pytest.approx(0.1, abs=0.015)
+    assert sentence.startswith(f"{name} differs by ") and "the others by at most 0." in sentence
+    assert sentence.endswith("the twin is later by 100 ms.")
+
+
+def test_the_command_prints_joints_body_and_outliers_and_draws_both_runs(bag, tmp_path, capsys):
+    picture = tmp_path / "twin.png"
+    words = ["--reality", "typical", "--reality-seed", "1", "--plot", str(picture)]
+    assert main(["twin", str(bag), *words]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[0].split() == "joint rms deg max deg mean deg twin later by ms".split()
+    for text in ("true path distance at end m", "roll difference rms deg", "mm beside the robot, ", "No joint stands out"):
+        assert text in out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_expected_errors_are_those_in_the_middle_of_the_typical_ones():
+    found = expected(FILE.robot)
+    drawn = [reality(FILE.robot, "typical", seed) for seed in range(20)]
+    assert not found.zero_offset.any() and not found.length.any()
+    assert found.latency == pytest.approx(np.median([each.latency for each in drawn], axis=0), rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "sentence"),
+    [
+        ({"without": ("joint_targets",)}, [], "has no joint_targets: record all topics"),
+        ({"without": ("joint_states",)}, [], "has no joint_states: record all topics"),
+        ({"gap": (3.0, 4.0)}, [], "has no joint_states for 1.0 s after "),
+        ({}, ["--robot", "article"], "is of another robot, whose "),
+        ({}, ["--robot", "octopod"], "is of another robot, only one of both has the joint "),
+    ],
+)
+def test_a_run_that_cannot_be_repeated_is_refused_in_one_sentence(change, words, sentence, tmp_path, capsys):
+    path = record(tmp_path / "walk", None, seconds=3.0, **change)
+    assert main(["twin", str(path), *words]) == 2
+    errors = capsys.readouterr().err
+    assert sentence in errors and errors.count("\n") == 1
+
+
+def test_a_bag_that_does_not_exist_is_refused(tmp_path, capsys):
+    assert main(["twin", str(tmp_path / "none")]) == 2
+    assert "there is no such bag" in capsys.readouterr().err

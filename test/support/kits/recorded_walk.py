@@ -26,6 +26,7 @@ KINDS = {
     "odom": "nav_msgs/msg/Odometry",
     "simulator/floating_base_state": "nav_msgs/msg/Odometry",
     "imu/data": "sensor_msgs/msg/Imu",
+    "robot_description": "std_msgs/msg/String",
 }
 TYPES = bag_file.TYPES.types
 
@@ -61,20 +62,21 @@ class RecordedLockstep(Lockstep):
             self.messages.append(RecordedMessage(round(at * SECOND), f"/{topic}", raw))
 
 
-def record(path, errors, seconds=6.0, commanded=Twist(0.1, 0.0, 0.0), name="phantomx", without=(), gap=None, world=None):
+def record(path, errors, seconds=6.0, commanded=Twist(0.1, 0.0, 0.0), name="phantomx", without=(), gap=(0.0, 0.0)):
     """Writes the bag of a robot that stands up and walks; messages between the times `gap` [s] are lost."""
     robot_file = load(name)
     robot = robot_file.robot
-    simulation = Simulation(robot, urdf(robot_file), world or WorldSettings(), errors)
+    simulation = Simulation(robot, urdf(robot_file), WorldSettings(), errors)
     simulation.reset(sitting_pose(robot))
     lockstep = RecordedLockstep(robot, simulation, Planner(robot), without=without)
+    lockstep.add("robot_description", 0.0, {"data": urdf(robot_file)})
     lockstep.stand()
     lockstep.planner.command(commanded)
     lockstep.twist = commanded
     for _ in range(round(seconds / CONTROL_PERIOD_S)):
         lockstep.tick()
-    first, last = (round(t * SECOND) for t in gap or (math.inf, math.inf)) if gap else (math.inf, math.inf)
-    messages = sorted((m for m in lockstep.messages if not first < m.at < last), key=lambda m: m.at)
+    first, last = gap
+    messages = sorted(m for m in lockstep.messages if not first < m.at / SECOND < last)
     channels = [bag_file.BagChannel(f"/{topic}", kind) for topic, kind in KINDS.items() if topic not in without]
     bag_file.write(path, channels, messages, START)
     return path
