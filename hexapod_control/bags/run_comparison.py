@@ -60,9 +60,7 @@ class RunComparison:
         angles = interpolate(mine, self.times)
         delays = np.arange(-MAX_DELAY_S, MAX_DELAY_S + DELAY_STEP_S / 2, DELAY_STEP_S)
         # Deviations without the mean for each delay, (delays, n).
-        apart = np.array(
-            [np.nanstd(interpolate(theirs, self.times + delay) - angles, axis=0) for delay in delays]
-        )
+        apart = np.array([np.nanstd(interpolate(theirs, self.times + delay) - angles, axis=0) for delay in delays])
         best = np.argmin(apart, axis=0)
         moving = np.ptp(angles, axis=0) >= MIN_MOVEMENT
         difference = self.joint_difference

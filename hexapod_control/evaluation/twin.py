@@ -65,7 +65,9 @@ class Twin:
             raise BagError(f"{run.name}: has angles that are no numbers: record the run again")
         times = run.joints[run.joints[:, 0] >= run.targets[0, 0], 0]
         if len(times) < 2 or times[-1] - max(0.0, times[0]) < MIN_LENGTH_S:
-            raise BagError(f"{run.name}: has less than {MIN_LENGTH_S:g} s of joint_states with joint_targets: record more")
+            raise BagError(
+                f"{run.name}: has less than {MIN_LENGTH_S:g} s of joint_states with joint_targets: record more"
+            )
         self._check_gap("joint_states", times)
         jumps = np.abs(np.diff(run.targets[:, 1:], axis=0)).max(axis=1) > MAX_JUMP
         self._check_gap("joint_targets", run.targets[:, 0], jumps)

@@ -57,9 +57,9 @@ def test_the_command_prints_joints_body_and_outliers_and_draws_both_runs(bag, tm
     words = ["--reality", "typical", "--reality-seed", "1", "--plot", str(picture)]
     assert main(["twin", str(bag), *words]) == 0
     out = capsys.readouterr().out
-    assert out.splitlines()[0].split() == "joint rms deg max deg mean deg twin later by ms".split()
-    for text in ("true path distance at end m", "roll difference rms deg", "mm beside the robot, ", "No joint stands out"):
-        assert text in out
+    assert out.startswith("joint ") and "twin later by ms" in out.splitlines()[0]
+    assert "true path distance at end m" in out and "roll difference rms deg" in out
+    assert "mm beside the robot, " in out and "No joint stands out" in out
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 

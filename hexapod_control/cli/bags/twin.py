@@ -18,13 +18,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("bag", type=Path, metavar="BAG", help="bag of the run, its folder or its .mcap file")
     add_robot(parser, "robot that was recorded")
     parser.add_argument(
-        "--reality", choices=tuple(REALITIES), help="errors of the twin (default: those that all servos of its models have)"
+        "--reality",
+        choices=tuple(REALITIES),
+        help="errors of the twin (default: those that all servos of its models have)",
     )
     add_number(parser, "--reality-seed", SEED)
     picture = output_file("a picture", (".png",))
     parser.add_argument("--plot", type=picture, metavar="FILE", help="picture of both runs, .png")
     parser.add_argument(
-        "--refine", action="store_true", help="find the zeros, latency, play and stiffness with which the twin is nearest"
+        "--refine",
+        action="store_true",
+        help="find the zeros, latency, play and stiffness with which the twin is nearest",
     )
 
 

@@ -28,6 +28,7 @@ KINDS = {
     "imu/data": "sensor_msgs/msg/Imu",
     "robot_description": "std_msgs/msg/String",
 }
+FORWARDS = Twist(0.1, 0.0, 0.0)
 TYPES = bag_file.TYPES.types
 
 
@@ -62,7 +63,7 @@ class RecordedLockstep(Lockstep):
             self.messages.append(RecordedMessage(round(at * SECOND), f"/{topic}", raw))
 
 
-def record(path, errors, seconds=6.0, commanded=Twist(0.1, 0.0, 0.0), name="phantomx", without=(), gap=(0.0, 0.0)):
+def record(path, errors, seconds=6.0, commanded=FORWARDS, name="phantomx", without=(), gap=(0.0, 0.0)):
     """Writes the bag of a robot that stands up and walks; messages between the times `gap` [s] are lost."""
     robot_file = load(name)
     robot = robot_file.robot
