@@ -184,7 +184,8 @@ def reality(robot: Robot, level: str, seed: int = 0) -> Reality:
     if level not in REALITIES:
         raise ValueError(f"reality must be one of {', '.join(REALITIES)}, is {level!r}")
     drawn: dict[str, Any] = {}
-    ideal, traits = Reality(len(robot.legs), seed=seed), _traits(robot)
+    ideal = Reality(len(robot.legs), seed=seed)
+    traits = _traits(robot)
     for name, spread in REALITIES[level].items():
         rng = np.random.default_rng([seed, *name.encode()])
         draws = rng.standard_normal(np.shape(getattr(ideal, name)))
@@ -195,8 +196,9 @@ def reality(robot: Robot, level: str, seed: int = 0) -> Reality:
 
 def expected(robot: Robot) -> Reality:
     """The most likely errors of a robot that nobody has measured: those that all servos of its models have."""
-    ideal, traits = Reality(len(robot.legs)), _traits(robot)
-    medians = {
+    ideal = Reality(len(robot.legs))
+    traits = _traits(robot)
+    medians: dict[str, Any] = {
         name: spread.values(np.zeros(np.shape(getattr(ideal, name))), traits.get(name, np.ones(())))
         for name, spread in _TYPICAL.items()
     }

@@ -55,7 +55,8 @@ class Twin:
         if set(run.joint_names) != set(self.names):
             other = sorted(set(run.joint_names) ^ set(self.names))[0]
             raise BagError(f"{run.name}: is of another robot, only one of both has the joint {other}: give its --robot")
-        mine, theirs = _origins(self._urdf), _origins(run.description or self._urdf)
+        mine = _origins(self._urdf)
+        theirs = _origins(run.description or self._urdf)
         apart = {name: math.dist(mine[name], theirs[name]) for name in self.names if name in theirs}
         worst = max(apart, key=apart.__getitem__, default="")
         if worst and apart[worst] > SAME_ROBOT_M:
@@ -87,7 +88,8 @@ class Twin:
         simulation.reset(self._rows(self._samples[0]))
         simulation.step(target, SETTLING_S)
         rows = []
-        now, row = float(self._targets[0, 0]), 0
+        now = float(self._targets[0, 0])
+        row = 0
         for time in self._samples[:, 0].tolist():
             sampled = now
             while row < len(self._targets) and self._targets[row, 0] <= time:

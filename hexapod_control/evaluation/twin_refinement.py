@@ -1,8 +1,11 @@
 """Finds the errors with which the twin of a robot is nearest to a recorded run.
 
-Least squares by Gauss-Newton on simulated runs, about the errors that were known before. A zero acts on the whole body, so
-each has a run of its own with a small change. Latency, play and stiffness of a joint act on its own angle; they are
+Least squares by Gauss-Newton on simulated runs, about the errors that were known before. A zero acts on the whole body,
+so each has a run of its own with a small change. Latency, play and stiffness of a joint act on its own angle; they are
 changed in all joints together, one run each.
+
+The values belong together: zeros also take up what wrong lengths, hips and friction do to a walk, so that the twin
+walks like the robot with zeros that are not those of the robot.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,7 +56,7 @@ KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """What was found, and the standard deviations (kinds, 3 n) in the units of Reality."""
+    """What was found, and the standard deviations of the fit (kinds, 3 n) in the units of Reality."""
 
     before: Reality
     errors: Reality
@@ -74,7 +77,7 @@ class Refinement:
         return aligned([("joint", *(kind.label for kind in KINDS)), *rows])
 
 
-def refine(twin: Twin, known: Reality, say: Callable[[str], None]) -> Refinement:
+def refine(twin: Twin, known: Reality, say: Callable[[str], None], passes: int = PASSES) -> Refinement:
     """Finds the errors from the known ones on; `say` gets the progress."""
     errors = known
     prior = np.concatenate([np.full(3 * known.legs, kind.prior) for kind in KINDS])
@@ -82,8 +85,8 @@ def refine(twin: Twin, known: Reality, say: Callable[[str], None]) -> Refinement
     residual = _residuals(comparison)
     samples = len(comparison.joint_difference[::EVERY])
     information = np.diag(prior**-2.0)
-    for number in range(1, PASSES + 1):
-        say(f"pass {number} of at most {PASSES}: fit {_misfit(residual, samples):.3f}")
+    for number in range(1, passes + 1):
+        say(f"pass {number} of at most {passes}: misfit {_misfit(residual, samples):.3f}")
         slopes = _slopes(twin, errors, residual, samples)
         away = _values(errors) - _values(known)
         information = slopes.T @ slopes + np.diag(prior**-2.0)
@@ -96,7 +99,8 @@ def refine(twin: Twin, known: Reality, say: Callable[[str], None]) -> Refinement
             cost = left @ left + float((((_values(tried) - _values(known)) / prior) ** 2).sum())
             costs.append(cost)
             if cost < before:
-                errors, residual = tried, left
+                errors = tried
+                residual = left
                 break
         if costs[-1] > (1.0 - ENOUGH) * before:
             break
@@ -111,7 +115,8 @@ def _values(errors: Reality) -> Array:
 
 def _with(errors: Reality, values: Array) -> Reality:
     parts = zip(KINDS, values.reshape(len(KINDS), -1), strict=True)
-    return replace(errors, **{kind.name: np.maximum(part, kind.least).reshape(-1, 3) for kind, part in parts})
+    found: dict[str, Any] = {kind.name: np.maximum(part, kind.least).reshape(-1, 3) for kind, part in parts}
+    return replace(errors, **found)
 
 
 def _residuals(comparison: RunComparison) -> Array:

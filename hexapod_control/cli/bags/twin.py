@@ -12,6 +12,11 @@ from hexapod_control.config.shipped_files import use_venv_prefix
 from hexapod_control.core.reality import REALITIES, SEED, Reality, expected, reality
 from hexapod_control.core.robot import Robot
 
+TOGETHER = (
+    "Deviations are those of the fit. The values belong together: zeros also take up errors of lengths and friction; "
+    "hexapod calibrate-self measures zeros."
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
@@ -51,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     if args.refine:
         found = refine(twin, errors, lambda text: print(text, flush=True))
         comparison = twin.compare(found.errors)
-        print("", *found.table(twin.names), "", *report(comparison), sep="\n", flush=True)
+        print("", *found.table(twin.names), "", TOGETHER, "", *report(comparison), sep="\n", flush=True)
     if args.plot:
         from hexapod_control.bags.comparison_plot import plot
 
