@@ -13,8 +13,9 @@ from hexapod_control.core.reality import REALITIES, SEED, Reality, expected, rea
 from hexapod_control.core.robot import Robot
 
 TOGETHER = (
-    "Deviations are those of the fit. The values belong together: zeros also take up errors of lengths and friction; "
-    "hexapod calibrate-self measures zeros."
+    "With these values together the twin walks most like the robot. They are not its own: each also takes up errors of "
+    "lengths, friction and the other values, and the deviations are only those of the fit. hexapod identify and "
+    "hexapod calibrate-self measure the robot."
 )
 
 
