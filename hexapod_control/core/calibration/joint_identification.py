@@ -1,0 +1,541 @@
+r"""What one joint's servo is like, from goals and measured angles on the stand: least squares in the simulator's model.
+
+A servo is a spring of stiffness k between its target, which comes after the latency, and its joint; it pulls only
+beyond its slack s, half of the play (`core.reality`). At rest, after a move in the direction d = +-1, the spring
+balances the torque that holds the weight of the leg and dry friction F:
+
+    goal - angle = (weight + d F) / k + s sign(weight + d F)
+
+which is linear in 1/k, s and F/k. Goals and angles are of the same encoder, so that the zero of the joint is not in it.
+After a further step in the same direction the play stays on its side, and the joint follows as a spring with damping
+and inertia, which gives the latency and two time constants. The speed is that of a wide step, where it levels off.
+
+Play and dead band have the same effect: what is called play here has the dead band in it.
+Angles [rad], torques [N m], times [s].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.robot import FRICTION_SHARE, Joint
+
+REST_S = 0.1  # at the end of a step, over which angles are averaged
+MIN_STEPS = 6  # of a joint
+NOISE = math.radians(0.01)  # [rad] of an angle at rest, besides its resolution
+FAR_DEVIATIONS = 4.0  # of a rest from the model, from which on it is left out: the joint stayed within its play
+PASSES = 12  # of a fit
+UNKNOWN_SHARE = 0.35  # deviation of a stiffness or a friction, as a share, from which on it counts as unknown
+WIDE = math.radians(12.0)  # [rad] a longer step is for the speed
+LEVEL_SHARE = 0.12  # difference between the speeds of two parts of a wide step that reached its speed
+MAX_LATENCY_S = 0.15
+STILL_SHARE = 0.2  # of a step that a joint must move at least
+SIMULATION_STEP_S = 0.002  # as in the physics
+TIMING_S = 0.001  # deviation of the time of a reading
+FIT_PASSES = 18
+ROUGH_PASSES = 5  # first, with readings that count for less: the way to the best values is smoother then
+ROUGH = math.radians(0.15)  # [rad]
+WEIGHED_SHARE = 0.005  # of the stall torque: with less weight on it, a joint does not tell its stiffness
+FIXED = 0.01  # deviation of the prior of the log of such a stiffness
+PRIOR_DEVIATIONS = np.array([0.7, math.radians(3.0), 1.0, 0.1, 1.0, 1.0])  # of the values of a fit
+
+
+class Measured(NamedTuple):
+    """A value and its standard deviation."""
+
+    value: float
+    deviation: float
+
+
+@dataclass(frozen=True, slots=True)
+class JointEstimate:
+    """What was found about a servo; None where the recording does not tell."""
+
+    latency: Measured | None  # [s]
+    backlash: Measured | None  # [rad] play from end to end, with the dead band
+    stiffness: Measured | None  # [N m/rad]
+    friction: Measured | None  # [N m]
+    no_load_speed: Measured | None  # [rad/s]
+    resolution: float  # [rad] smallest change of its angle
+    time_constants: tuple[float, float]  # damping / stiffness [s] and inertia / stiffness [s2]
+    residual: float  # [rad] rms of what the model leaves
+
+
+@dataclass(slots=True)
+class JointRecording:
+    """The steps of one joint: when each goal was sent, which torque holds the leg there, and what was read."""
+
+    goals: list[tuple[float, float, float]] = field(default_factory=list)  # time, angle, torque
+    readings: list[tuple[float, float]] = field(default_factory=list)  # time, angle
+    breaks: set[int] = field(default_factory=set)  # goals before which the joint was moved by something else
+
+    @property
+    def is_still(self) -> bool:
+        """Whether the joint did not follow its goals."""
+        goals = np.array([goal for _, goal, _ in self.goals])
+        angles = np.array([angle for _, angle in self.readings])
+        return not len(angles) or bool(np.ptp(angles) < STILL_SHARE * np.ptp(goals))
+
+    def steps(self) -> list[_Step]:
+        """The steps, each with the rests before and after it."""
+        times, angles = np.array(self.readings).reshape(-1, 2).T
+        ends = [*(time for time, *_ in self.goals[1:]), math.inf]
+        rests: list[float] = []
+        found: list[_Step] = []
+        for index, ((time, goal, torque), end) in enumerate(zip(self.goals, ends, strict=True)):
+            inside = (times >= time) & (times < end)
+            last = times[inside][-1] if inside.any() else time
+            at_rest = inside & (times > last - REST_S)
+            rests.append(float(angles[at_rest].mean()) if at_rest.any() else math.nan)
+            if index == 0 or index in self.breaks:
+                continue
+            change = goal - self.goals[index - 1][1]
+            same = bool(found) and index - 1 not in self.breaks and found[-1].change * change > 0.0
+            found.append(
+                _Step(change, goal, torque, rests[-2], rests[-1], times[inside] - time, angles[inside], same)
+            )
+        return [step for step in found if math.isfinite(step.before + step.after)]
+
+
+class _Step(NamedTuple):
+    """One step of a goal."""
+
+    change: float  # [rad] of the goal
+    goal: float  # [rad]
+    torque: float  # [N m] that holds the leg
+    before: float  # [rad] at rest
+    after: float  # [rad]
+    times: Array  # (m,) [s] since the goal
+    angles: Array  # (m,) [rad]
+    is_same_way: bool  # as the step before
+
+
+class _Static(NamedTuple):
+    """1 / k [rad/(N m)], slack and F / k [rad]."""
+
+    values: Array  # (3,)
+    covariance: Array  # (3, 3)
+    residual: float  # [rad]
+
+
+def identify(recordings: Sequence[JointRecording], joints: Sequence[Joint]) -> list[JointEstimate]:
+    """Estimates the servos of joints from their recordings.
+
+    Where friction and play cannot be told apart, as in joints that bear no weight, the friction of the others counts.
+    Raises ValueError for a recording with too few steps.
+    """
+    steps = [recording.steps() for recording in recordings]
+    if any(len(each) < MIN_STEPS for each in steps):
+        raise ValueError("a joint has too few steps")
+    finest = [_resolution(recording) for recording in recordings]
+    usual = [_usual(joint) for joint in joints]
+    alone = [_static(*each) for each in zip(steps, finest, joints, usual, usual, strict=True)]
+    frictions = [_friction_of_others(alone, usual, row) for row in range(len(joints))]
+    together = [_static(*each) for each in zip(steps, finest, joints, usual, frictions, strict=True)]
+    responses = [_latency(*each) for each in zip(steps, finest, joints, strict=True)]
+    prior = np.array([_prior(joint) for joint in joints])
+    spread = np.tile(PRIOR_DEVIATIONS, (len(joints), 1))
+    weighed = np.array([_is_weighed(*each) for each in zip(steps, joints, strict=True)])
+    spread[~weighed, 0] = FIXED
+    start = np.array(
+        [_start(*each) for each in zip(joints, prior, together, responses, strict=True)]
+    )
+    fit = ServoFit(recordings, joints)
+    values, covariances, residuals = fit.fit(start, prior, spread)
+    return [
+        _estimate(*each)
+        for each in zip(joints, steps, finest, values, np.array([np.sqrt(np.diag(c)) for c in covariances]), residuals.tolist(), weighed.tolist(), strict=True)
+    ]
+
+
+def _is_weighed(steps: Sequence[_Step], joint: Joint) -> bool:
+    return max(abs(step.torque) for step in steps) > WEIGHED_SHARE * joint.stall_torque
+
+
+def _prior(joint: Joint) -> Array:
+    """Values of a fit by the data sheet."""
+    damping = joint.stall_torque / joint.no_load_speed / joint.stiffness
+    ratio = joint.traits.motor_time_constant / damping
+    return np.array([0.0, joint.traits.backlash / 2.0, 1.0, joint.traits.latency, math.log(damping), math.log(ratio)])
+
+
+def _start(joint: Joint, prior: Array, static: _Static, response: tuple[float, float, float] | None) -> Array:
+    """Values to begin a fit with."""
+    soft, slack, stuck = static.values.tolist()
+    values = prior.copy()
+    values[0] = -math.log(max(soft * joint.stiffness, 0.3))
+    values[1] = max(slack, 0.0)
+    values[2] = max(stuck / _usual(joint).value, 0.05)
+    if response is not None:
+        values[3:] = response
+    return values
+
+
+def _usual(joint: Joint) -> Measured:
+    """F / k [rad] by the data sheet."""
+    usual = FRICTION_SHARE * joint.stall_torque / joint.stiffness
+    return Measured(usual, usual)
+
+
+def _friction_of_others(alone: Sequence[_Static], usual: Sequence[Measured], row: int) -> Measured:
+    """F / k [rad] of a joint by those whose own recording tells it: their mean and spread."""
+    shares = [
+        (each.values[2] / own.value, math.sqrt(each.covariance[2, 2]) / own.value)
+        for each, own in zip(alone, usual, strict=True)
+    ]
+    known = [share for share, deviation in shares if deviation < 0.5]
+    if len(known) < 3:
+        return usual[row]
+    spread = math.hypot(float(np.std(known)), 0.05)
+    return Measured(float(np.median(known)) * usual[row].value, spread * usual[row].value)
+
+
+def _resolution(recording: JointRecording) -> float:
+    changes = np.diff(np.unique([angle for _, angle in recording.readings]))
+    changes = changes[changes > 1e-9]
+    return float(changes.min()) if len(changes) else 0.0
+
+
+def _static(
+    steps: Sequence[_Step], resolution: float, joint: Joint, usual: Measured, friction: Measured
+) -> _Static:
+    """Fits the rests of a joint. Each belongs to the side of the play that explains it better."""
+    error = np.array([step.goal - step.after for step in steps])
+    torque = np.array([step.torque for step in steps])
+    way = np.sign([step.change for step in steps])
+    deviation = math.hypot(resolution / math.sqrt(12.0), NOISE)
+    needed = torque + way * usual.value * joint.stiffness
+    side = np.sign(needed)
+    soft = 1.0 / joint.stiffness
+    prior = np.diag([1.0 / soft, 1.0 / math.radians(3.0), 1.0 / friction.deviation])
+    aim = np.array([1.0, math.radians(0.5) / math.radians(3.0), friction.value / friction.deviation])
+    used = np.ones(len(error), dtype=bool)
+    values = np.zeros(3)
+    for _ in range(PASSES):
+        rows = np.column_stack([torque, side, way])
+        system = np.vstack([rows[used] / deviation, prior])
+        values = np.linalg.lstsq(system, np.concatenate([error[used] / deviation, aim]), rcond=None)[0]
+        plain = error - torque * values[0] - way * values[2]
+        new_side = np.where(np.abs(plain - values[1]) < np.abs(plain + values[1]), 1.0, -1.0)
+        left = plain - new_side * values[1]
+        scale = max(deviation, 1.5 * float(np.median(np.abs(left))))
+        new_used = np.abs(left) < FAR_DEVIATIONS * scale
+        if (new_side == side).all() and (new_used == used).all():
+            break
+        side, used = new_side, new_used
+    left = left[used]
+    freedom = max(1, len(left) - 3)
+    worse = max(1.0, float(left @ left) / freedom / deviation**2)
+    covariance = np.linalg.inv(system.T @ system) * worse
+    return _Static(values, covariance, float(np.sqrt(np.mean(left**2))))
+
+
+def _estimate(
+    joint: Joint, steps: Sequence[_Step], resolution: float, values: Array, deviations: Array, residual: float, weighed: bool
+) -> JointEstimate:
+    log_spring, slack, stuck, latency, log_lag, log_ratio = values.tolist()
+    spring = joint.stiffness * math.exp(log_spring)
+    usual = FRICTION_SHARE * joint.stall_torque
+    lag = math.exp(log_lag)
+    return JointEstimate(
+        Measured(latency, float(deviations[3])),
+        Measured(2.0 * slack, 2.0 * float(deviations[1])),
+        Measured(spring, spring * float(deviations[0])) if weighed and deviations[0] < UNKNOWN_SHARE else None,
+        Measured(usual * stuck, usual * float(deviations[2])) if weighed and deviations[2] < UNKNOWN_SHARE else None,
+        _speed(steps),
+        resolution,
+        (lag, lag * lag * math.exp(log_ratio)),
+        residual,
+    )
+
+
+def step_response(times: Array, damping: float, inertia: float) -> Array:
+    """Response of inertia s^2 + damping s + 1 (both by stiffness, [s2] and [s]) to a step at 0, over times (m,) [s]."""
+    root = np.sqrt(complex(damping**2 - 4.0 * inertia))
+    if abs(root) < 1e-4 * damping:
+        root = complex(1e-4 * damping)
+    first, second = (-damping + root) / (2.0 * inertia), (-damping - root) / (2.0 * inertia)
+    since = np.maximum(times, 0.0)
+    response = 1.0 + (second * np.exp(first * since) - first * np.exp(second * since)) / (first - second)
+    found: Array = np.where(times > 0.0, response.real, 0.0)
+    return found
+
+
+def _latency(steps: Sequence[_Step], resolution: float, joint: Joint) -> tuple[float, float, float] | None:
+    """Latency and time constants, as in a fit, by the steps in the direction of those before, without play."""
+    usual = _prior(joint)[3:]
+    chosen = [step for step in steps if step.is_same_way and abs(step.change) < WIDE]
+    if len(chosen) < MIN_STEPS // 2:
+        return None
+    times = np.concatenate([step.times for step in chosen])
+    change = np.concatenate([np.full(len(step.times), step.change) for step in chosen])
+    # from the rests of both ends, whose noise is halved so
+    moved = np.concatenate([step.angles - (step.before + step.after - step.change) / 2.0 for step in chosen])
+    deviation = math.hypot(resolution / math.sqrt(12.0), NOISE)
+
+    def left(values: Array) -> Array:
+        latency, log_damping, log_ratio = values.tolist()
+        lag = math.exp(min(max(log_damping, -8.0), -1.5))
+        inertia = lag * lag * math.exp(min(max(log_ratio, -6.0), 3.0))
+        fitted = (moved - change * step_response(times - latency, lag, inertia)) / deviation
+        return np.concatenate([fitted, (values - usual) / PRIOR_DEVIATIONS[3:]])
+
+    starts = [np.array([late, *usual[1:]]) for late in np.arange(0.0, MAX_LATENCY_S, 0.004)]
+    latency, lag, ratio = _least_squares(left, min(starts, key=lambda each: float(np.sum(left(each) ** 2)))).tolist()
+    return latency, lag, ratio
+
+
+def _least_squares(left: Callable[[Array], Array], start: Array) -> Array:
+    """Levenberg and Marquardt's method."""
+    values = start
+    widths = np.array([1e-4, 1e-3, 1e-3])
+    slowed = 1e-3
+    now = left(values)
+    for _ in range(40):
+        jacobian = np.column_stack([(left(values + step) - now) / step.sum() for step in np.diag(widths)])
+        normal = jacobian.T @ jacobian
+        move = -np.linalg.solve(normal + slowed * np.diag(np.diag(normal)), jacobian.T @ now)
+        new = left(values + move)
+        if new @ new < now @ now:
+            gained = now @ now - new @ new
+            values = values + move
+            now = new
+            slowed = max(1e-9, slowed / 5.0)
+            if gained < 1e-9 * (now @ now) + 1e-12:
+                break
+        else:
+            slowed *= 8.0
+            if slowed > 1e9:
+                break
+    return values
+
+
+def _speed(steps: Sequence[_Step]) -> Measured | None:
+    """The speed [rad/s] at which wide steps level off; None if none does."""
+    found = []
+    for step in steps:
+        if abs(step.change) < WIDE:
+            continue
+        share = (step.angles - step.before) / step.change
+        reached = int(np.argmax(share > 0.9)) if (share > 0.9).any() else len(share)
+        parts = []
+        for low, high in ((0.2, 0.45), (0.4, 0.65)):
+            inside = np.flatnonzero((share[:reached] >= low) & (share[:reached] <= high))
+            if len(inside) >= 2:
+                first, last = inside[0], inside[-1]
+                parts.append((share[last] - share[first]) / (step.times[last] - step.times[first]))
+        if len(parts) == 2 and abs(parts[0] - parts[1]) < LEVEL_SHARE * max(parts):
+            found.append(abs(step.change) * float(np.mean(parts)))
+    if len(found) < 2:
+        return None
+    return Measured(float(np.mean(found)), float(np.std(found, ddof=1)) / math.sqrt(len(found)))
+
+
+# --- the simulator's model ---------------------------------------------------------------------------------------
+
+
+class _Segment(NamedTuple):
+    """Steps of one joint without a break, from a rest on."""
+
+    goals: Array  # (g,) [rad], the first one already reached
+    sent: Array  # (g,) [s] since the begin of the segment
+    torque: float  # [N m]
+    start: float  # [rad] at rest
+    times: Array  # (m,) [s] of the readings
+    angles: Array  # (m,) [rad]
+
+
+def _segments(recording: JointRecording) -> list[_Segment]:
+    """The parts of a recording between breaks; each begins with the second goal, the rest before it is its start."""
+    times, angles = np.array(recording.readings).reshape(-1, 2).T
+    begins = sorted({0, *recording.breaks})
+    found = []
+    for first, after in zip(begins, (*begins[1:], len(recording.goals)), strict=True):
+        rows = recording.goals[first:after]
+        if len(rows) < 2:
+            continue
+        begin = rows[1][0]
+        end = recording.goals[after][0] if after < len(recording.goals) else math.inf
+        before = (times >= rows[0][0]) & (times < begin) & (times > begin - REST_S)
+        inside = (times >= begin) & (times < end)
+        if not before.any() or not inside.any():
+            continue
+        sent = np.array([-1e9, *(time - begin for time, *_ in rows[1:])])
+        goals = np.array([goal for _, goal, _ in rows])
+        last = rows[-1][0] + 2.0  # what follows is the move to the next pose
+        inside &= times < last
+        found.append(
+            _Segment(goals, sent, rows[0][2], float(angles[before].mean()), times[inside] - begin, angles[inside])
+        )
+    return found
+
+
+class ServoFit:
+    """Fits the servos of several joints at once, each on its own, with the model of the simulator.
+
+    The values of a joint are: log of the stiffness, slack [rad], friction, latency [s], log of damping / stiffness [s],
+    and log of inertia stiffness / damping^2. Stiffness and friction are shares of the usual ones.
+    """
+
+    COUNT = 6
+    WIDTHS = np.array([1e-3, 1e-5, 1e-2, 2e-4, 1e-3, 1e-3])
+    LOW = np.array([-2.0, 0.0, 0.0, 0.0, -8.0, -6.0])
+    HIGH = np.array([2.0, 0.1, 8.0, MAX_LATENCY_S, -1.5, 3.0])
+
+    def __init__(self, recordings: Sequence[JointRecording], joints: Sequence[Joint]) -> None:
+        self._joints = joints
+        self._spring = np.array([joint.stiffness for joint in joints])
+        self._stall = np.array([joint.stall_torque for joint in joints])
+        self._segments = [_segments(recording) for recording in recordings]
+        dt = SIMULATION_STEP_S
+        self._lengths = [[math.ceil(float(part.times[-1]) / dt) + 2 for part in parts] for parts in self._segments]
+        self._steps = max(map(sum, self._lengths))
+        self._torque = np.zeros((self._steps, len(joints)))
+        self._resets: dict[int, list[tuple[int, float]]] = {}
+        for column, (parts, lengths) in enumerate(zip(self._segments, self._lengths, strict=True)):
+            at = 0
+            for part, length in zip(parts, lengths, strict=True):
+                self._torque[at : at + length, column] = part.torque
+                self._resets.setdefault(at, []).append((column, part.start))
+                at += length
+        self._deviations = [
+            np.concatenate([_deviations(part, _resolution(recording)) for part in parts])
+            for parts, recording in zip(self._segments, recordings, strict=True)
+        ]
+
+    def _targets(self, latencies: Array) -> Array:
+        """Targets (steps, joints) [rad] of the motors, for latencies (joints,) [s]."""
+        dt = SIMULATION_STEP_S
+        targets = np.zeros((self._steps, len(latencies)))
+        for column, (parts, lengths) in enumerate(zip(self._segments, self._lengths, strict=True)):
+            at = 0
+            for part, length in zip(parts, lengths, strict=True):
+                ends = dt * np.arange(1, length + 1)
+                sent = part.sent + latencies[column]
+                index = np.maximum(np.searchsorted(sent, ends, side="right") - 1, 0)
+                share = np.clip((ends - sent[index]) / dt, 0.0, 1.0)  # of the step, after a goal within it
+                before = part.goals[np.maximum(index - 1, 0)]
+                targets[at : at + length, column] = before + share * (part.goals[index] - before)
+                at += length
+        return targets
+
+    def courses(self, values: Array) -> list[Array]:
+        """The angles [rad] at the readings of each joint, for values (joints, 6) or (joints, k, 6).
+
+        Returns an array (m,) or (m, k) per joint.
+        """
+        sets = values.reshape(len(self._joints), -1, self.COUNT)
+        count = sets.shape[1]
+        dt = SIMULATION_STEP_S
+        targets = np.stack([self._targets(sets[:, k, 3]) for k in range(count)], axis=2)
+        spring = self._spring[:, None] * np.exp(sets[..., 0])
+        slack = sets[..., 1]
+        usual = FRICTION_SHARE * self._stall[:, None]
+        stuck = dt * usual * sets[..., 2]
+        lag = np.exp(sets[..., 4])
+        inertia = spring * lag * lag * np.exp(sets[..., 5])
+        whole = inertia + dt * spring * lag
+        most = np.broadcast_to(self._stall[:, None], spring.shape)
+        angle = np.zeros_like(spring)
+        speed = np.zeros_like(spring)
+        course = np.empty((self._steps, *spring.shape))
+        weight = self._torque[:, :, None]
+        low = targets - slack
+        high = targets + slack
+        for step in range(self._steps):
+            for column, start in self._resets.get(step, ()):
+                angle[column] = start
+                speed[column] = 0.0
+            force = np.maximum(angle, low[step])
+            np.minimum(force, high[step], out=force)
+            force -= angle
+            force *= spring
+            np.minimum(force, most, out=force)
+            np.maximum(force, -most, out=force)
+            force -= weight[step]
+            force *= dt
+            force += inertia * speed
+            force -= np.minimum(np.maximum(force, -stuck), stuck)
+            speed = force / whole
+            angle = angle + dt * speed
+            course[step] = angle
+        return [self._read(course[:, column], column) for column in range(len(self._joints))]
+
+    def _read(self, course: Array, column: int) -> Array:
+        """What is read (m, k) of the course (steps, k) of a joint."""
+        dt = SIMULATION_STEP_S
+        found = []
+        at = 0
+        for part, length in zip(self._segments[column], self._lengths[column], strict=True):
+            place = at - 1.0 + part.times / dt
+            first = np.clip(np.floor(place).astype(int), at, at + length - 2)
+            share = np.clip(place - first, 0.0, 1.0)[:, None]
+            found.append(course[first] * (1.0 - share) + course[first + 1] * share)
+            at += length
+        joined: Array = np.concatenate(found)
+        return joined
+
+    def _left(self, courses: Sequence[Array], rough: float = 0.0) -> list[Array]:
+        """Readings less courses (m, k), by their deviations, and a `rough` one [rad] more."""
+        return [
+            (np.concatenate([part.angles for part in parts])[:, None] - course) / np.hypot(deviations, rough)[:, None]
+            for parts, course, deviations in zip(self._segments, courses, self._deviations, strict=True)
+        ]
+
+    def fit(self, start: Array, prior: Array, spread: Array) -> tuple[Array, Array, Array]:
+        """Levenberg and Marquardt's method from values (joints, 6), with a normal prior of values and deviations.
+
+        Returns values (joints, 6), covariances (joints, 6, 6) and residuals (joints,) [rad].
+        """
+        joints = len(start)
+        values = np.clip(start, self.LOW, self.HIGH)
+        slowed = np.full(joints, 1e-2)
+        steps = np.concatenate([np.zeros((1, self.COUNT)), np.diag(self.WIDTHS)])
+        normal = np.zeros((joints, self.COUNT, self.COUNT))
+        for number in range(FIT_PASSES):
+            rough = ROUGH if number < ROUGH_PASSES else 0.0
+            lefts = self._left(self.courses(values[:, None, :] + steps), rough)
+            cost = np.array([float(left[:, 0] @ left[:, 0]) for left in lefts])
+            cost += (((values - prior) / spread) ** 2).sum(axis=1)
+            moves = np.zeros_like(values)
+            for row, left in enumerate(lefts):
+                jacobian = (left[:, 1:] - left[:, :1]) / self.WIDTHS
+                normal[row] = jacobian.T @ jacobian + np.diag(1.0 / spread[row] ** 2)
+                slope = jacobian.T @ left[:, 0] + (values[row] - prior[row]) / spread[row] ** 2
+                moves[row] = -np.linalg.solve(normal[row] + slowed[row] * np.diag(np.diag(normal[row])), slope)
+            tried = np.clip(values + moves, self.LOW, self.HIGH)
+            new = np.array([float(left[:, 0] @ left[:, 0]) for left in self._left(self.courses(tried), rough)])
+            new += (((tried - prior) / spread) ** 2).sum(axis=1)
+            better = new < cost
+            values = np.where(better[:, None], tried, values)
+            slowed = np.where(better, slowed / 5.0, slowed * 8.0)
+            done = np.where(better, cost - new < 1e-3 * cost, slowed > 1e3)
+            if number >= ROUGH_PASSES and done.all():
+                break
+        lefts = self._left(self.courses(values))
+        worse = np.array([max(1.0, float(left[:, 0] @ left[:, 0]) / max(1, len(left) - self.COUNT)) for left in lefts])
+        residuals = np.array(
+            [
+                float(np.sqrt(np.mean((left[:, 0] * deviations) ** 2)))
+                for left, deviations in zip(lefts, self._deviations, strict=True)
+            ]
+        )
+        return values, np.linalg.inv(normal) * worse[:, None, None], residuals
+
+
+def _deviations(part: _Segment, resolution: float) -> Array:
+    """Deviations (m,) [rad] of readings: of the angle, and of the time while the joint moves.
+
+    Equal readings, one after the other, have the same error of rounding, and count as one.
+    """
+    still = math.hypot(resolution / math.sqrt(12.0), NOISE)
+    speed = np.gradient(part.angles, part.times) if len(part.times) > 2 else np.zeros_like(part.angles)
+    run = np.cumsum(np.abs(np.diff(part.angles, prepend=part.angles[0])) > 1e-9)
+    found: Array = np.hypot(still * np.sqrt(np.bincount(run)[run]), TIMING_S * speed)
+    return found
