@@ -6,7 +6,8 @@ balances the torque that holds the weight of the leg and dry friction F:
 
     goal - angle = (weight + d F) / k + s sign(weight + d F)
 
-which is linear in 1/k, s and F/k. Goals and angles are of the same encoder, so that the zero of the joint is not in it.
+which is linear in 1/k, s and F/k. During a slow sweep at constant speed the same holds, with more lag in place of F/k;
+there the readings pass all steps of the encoder, whose rounding is averaged so. Goals and angles are of the same encoder, so that the zero of the joint is not in it.
 After a further step in the same direction the play stays on its side, and the joint follows as a spring with damping
 and inertia, which gives the latency and two time constants. The speed is that of a wide step, where it levels off.
 
@@ -31,6 +32,9 @@ MIN_STEPS = 6  # of a joint
 NOISE = math.radians(0.01)  # [rad] of an angle at rest, besides its resolution
 FAR_DEVIATIONS = 4.0  # of a rest from the model, from which on it is left out: the joint stayed within its play
 PASSES = 12  # of a fit
+SWEEP_PART = 8  # readings of a sweep that are averaged
+PRIOR_SLACK = math.radians(3.0)  # [rad] deviation
+PRIOR_LAG = math.radians(5.0)  # [rad] deviation of that of a sweep
 UNKNOWN_SHARE = 0.35  # deviation of a stiffness or a friction, as a share, from which on it counts as unknown
 WIDE = math.radians(12.0)  # [rad] a longer step is for the speed
 LEVEL_SHARE = 0.12  # difference between the speeds of two parts of a wide step that reached its speed
@@ -67,6 +71,15 @@ class JointEstimate:
     residual: float  # [rad] rms of what the model leaves
 
 
+class SweepReading(NamedTuple):
+    """A reading during a slow sweep at constant speed, the same in all sweeps."""
+
+    goal: float  # [rad] at that time
+    angle: float  # [rad]
+    torque: float  # [N m] that holds the leg
+    way: float  # direction of the sweep, 1 or -1
+
+
 @dataclass(slots=True)
 class JointRecording:
     """The steps of one joint: when each goal was sent, which torque holds the leg there, and what was read."""
@@ -74,6 +87,7 @@ class JointRecording:
     goals: list[tuple[float, float, float]] = field(default_factory=list)  # time, angle, torque
     readings: list[tuple[float, float]] = field(default_factory=list)  # time, angle
     breaks: set[int] = field(default_factory=set)  # goals before which the joint was moved by something else
+    sweeps: list[SweepReading] = field(default_factory=list)
 
     @property
     def is_still(self) -> bool:
@@ -117,10 +131,10 @@ class _Step(NamedTuple):
 
 
 class _Static(NamedTuple):
-    """1 / k [rad/(N m)], slack and F / k [rad]."""
+    """1 / k [rad/(N m)], slack, F / k and the lag of a sweep [rad]."""
 
-    values: Array  # (3,)
-    covariance: Array  # (3, 3)
+    values: Array  # (4,)
+    covariance: Array  # (4, 4)
     residual: float  # [rad]
 
 
@@ -135,9 +149,9 @@ def identify(recordings: Sequence[JointRecording], joints: Sequence[Joint]) -> l
         raise ValueError("a joint has too few steps")
     finest = [_resolution(recording) for recording in recordings]
     usual = [_usual(joint) for joint in joints]
-    alone = [_static(*each) for each in zip(steps, finest, joints, usual, usual, strict=True)]
+    alone = [_static(*each) for each in zip(recordings, steps, finest, joints, usual, strict=True)]
     frictions = [_friction_of_others(alone, usual, row) for row in range(len(joints))]
-    together = [_static(*each) for each in zip(steps, finest, joints, usual, frictions, strict=True)]
+    together = [_static(*each) for each in zip(recordings, steps, finest, joints, frictions, strict=True)]
     responses = [_latency(*each) for each in zip(steps, finest, joints, strict=True)]
     prior = np.array([_prior(joint) for joint in joints])
     spread = np.tile(PRIOR_DEVIATIONS, (len(joints), 1))
@@ -167,7 +181,7 @@ def _prior(joint: Joint) -> Array:
 
 def _start(joint: Joint, prior: Array, static: _Static, response: tuple[float, float, float] | None) -> Array:
     """Values to begin a fit with."""
-    soft, slack, stuck = static.values.tolist()
+    soft, slack, stuck, _ = static.values.tolist()
     values = prior.copy()
     values[0] = -math.log(max(soft * joint.stiffness, 0.3))
     values[1] = max(slack, 0.0)
@@ -203,37 +217,49 @@ def _resolution(recording: JointRecording) -> float:
 
 
 def _static(
-    steps: Sequence[_Step], resolution: float, joint: Joint, usual: Measured, friction: Measured
+    recording: JointRecording, steps: Sequence[_Step], resolution: float, joint: Joint, friction: Measured
 ) -> _Static:
-    """Fits the rests of a joint. Each belongs to the side of the play that explains it better."""
-    error = np.array([step.goal - step.after for step in steps])
-    torque = np.array([step.torque for step in steps])
-    way = np.sign([step.change for step in steps])
-    deviation = math.hypot(resolution / math.sqrt(12.0), NOISE)
-    needed = torque + way * usual.value * joint.stiffness
-    side = np.sign(needed)
+    """Fits rests and sweeps of a joint. Each belongs to the side of the play that explains it better."""
+    error, torque, way, lag, deviation = _balances(recording, steps, resolution)
+    usual = FRICTION_SHARE * joint.stall_torque
+    side = np.sign(torque + np.sign(way + lag) * usual)
     soft = 1.0 / joint.stiffness
-    prior = np.diag([1.0 / soft, 1.0 / math.radians(3.0), 1.0 / friction.deviation])
-    aim = np.array([1.0, math.radians(0.5) / math.radians(3.0), friction.value / friction.deviation])
+    prior = np.diag([1.0 / soft, 1.0 / PRIOR_SLACK, 1.0 / friction.deviation, 1.0 / PRIOR_LAG])
+    aim = np.array([1.0, joint.traits.backlash / 2.0 / PRIOR_SLACK, friction.value / friction.deviation, 0.0])
     used = np.ones(len(error), dtype=bool)
-    values = np.zeros(3)
+    values = np.zeros(4)
     for _ in range(PASSES):
-        rows = np.column_stack([torque, side, way])
-        system = np.vstack([rows[used] / deviation, prior])
-        values = np.linalg.lstsq(system, np.concatenate([error[used] / deviation, aim]), rcond=None)[0]
-        plain = error - torque * values[0] - way * values[2]
+        rows = np.column_stack([torque, side, way, lag]) / deviation[:, None]
+        system = np.vstack([rows[used], prior])
+        values = np.linalg.lstsq(system, np.concatenate([(error / deviation)[used], aim]), rcond=None)[0]
+        plain = error - np.column_stack([torque, way, lag]) @ values[[0, 2, 3]]
         new_side = np.where(np.abs(plain - values[1]) < np.abs(plain + values[1]), 1.0, -1.0)
-        left = plain - new_side * values[1]
-        scale = max(deviation, 1.5 * float(np.median(np.abs(left))))
-        new_used = np.abs(left) < FAR_DEVIATIONS * scale
+        left = (plain - new_side * values[1]) / deviation
+        new_used = np.abs(left) < FAR_DEVIATIONS * max(1.0, 1.5 * float(np.median(np.abs(left))))
         if (new_side == side).all() and (new_used == used).all():
             break
         side, used = new_side, new_used
     left = left[used]
-    freedom = max(1, len(left) - 3)
-    worse = max(1.0, float(left @ left) / freedom / deviation**2)
+    worse = max(1.0, float(left @ left) / max(1, len(left) - 4))
     covariance = np.linalg.inv(system.T @ system) * worse
-    return _Static(values, covariance, float(np.sqrt(np.mean(left**2))))
+    return _Static(values, covariance, float(np.sqrt(np.mean((left * deviation[used]) ** 2))))
+
+
+def _balances(recording: JointRecording, steps: Sequence[_Step], resolution: float) -> tuple[Array, ...]:
+    """Error [rad], torque [N m], way, way of a sweep, and deviation [rad], of rests and parts of sweeps (m,) each."""
+    small = [step for step in steps if abs(step.change) < WIDE]
+    rounding = resolution / math.sqrt(12.0)
+    rows = [
+        (step.goal - step.after, step.torque, math.copysign(1.0, step.change), 0.0, math.hypot(rounding, NOISE))
+        for step in small
+    ]
+    sweeps = recording.sweeps
+    for at in range(0, len(sweeps) - SWEEP_PART + 1, SWEEP_PART):
+        part = np.array(sweeps[at : at + SWEEP_PART])
+        if np.ptp(part[:, 3]) == 0.0:
+            goal, angle, torque, way = part.mean(axis=0).tolist()
+            rows.append((goal - angle, torque, 0.0, way, math.hypot(rounding / math.sqrt(SWEEP_PART / 2.0), NOISE)))
+    return tuple(np.array(rows).T)
 
 
 def _estimate(

@@ -1,0 +1,308 @@
+"""The robot on its stand measures its servos: poses of its legs, small steps of its joints, and what follows.
+
+One kind of joint moves at a time, in as many legs as can be read often enough; that is a third of the servos at most,
+which takes less current than a walk. All legs have the same pose: they keep their distances.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hexapod_control.config.sentence import Sentence, refuse
+from hexapod_control.core.calibration.joint_identification import (
+    JointEstimate,
+    JointRecording,
+    SweepReading,
+    identify,
+)
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints, leg_forward
+from hexapod_control.core.names import JOINTS
+from hexapod_control.core.robot import Leg, Robot
+from hexapod_control.core.statics.static_stability import GRAVITY
+from hexapod_control.servos.bus.bus_interface import Bus, BusError, ServoQuantity
+from hexapod_control.servos.bus.bus_timing import duration
+from hexapod_control.servos.calibration.dialog import name
+from hexapod_control.servos.calibration.servo_jogger import ServoJogger
+from hexapod_control.servos.settings.joint_calibration import JointCalibration
+
+STEPS_DEG = (0, 1, 3, 5, 3.5, 1.2, -1, -3.2, -5, -2.5, -0.6, 2, 4.4, 1.6, -1.7, -4.3, 0)
+STEP_S = 0.4
+WIDE_DEG = (-12.0, 12.0, -12.0, 0.0)  # for the speed
+SWEEP_SPEED = math.radians(15.0)  # [rad/s]
+SWEEP_END_S = 0.4  # at both ends of a sweep, whose readings do not count
+PERIOD_S = 0.01  # of the readings
+LINE_SHARE = 0.8  # of that period
+MARGIN = math.radians(3.0)  # [rad] to the limits of a joint
+POSES = 2  # of the legs, for steps
+GRID = 13  # angles of a joint that are tried
+CLEARANCE_M = 0.01  # of the feet above where they stand
+FOREIGN_SHARE = 0.15  # of the stall torque, beyond the weight of the leg: then something else loads the joint
+LOAD_PERIOD_S = 0.1
+
+
+class NotIdentifiedError(RuntimeError):
+    """The servos could not be measured, with a sentence of the finding and the remedy."""
+
+
+def weight_torques(leg: Leg, joints: LegJoints) -> tuple[float, float, float]:
+    """Torques [N m] that hold the weight of a leg in the air."""
+    *_, of_femur, of_tibia = leg.moments
+    _, femur, tibia = joints
+    foot = GRAVITY * of_tibia * math.cos(femur + tibia)
+    return 0.0, GRAVITY * of_femur * math.cos(femur) + foot, foot
+
+
+class Sweep(NamedTuple):
+    """A slow sweep of one kind of joint, from one end to the other and back."""
+
+    pose: LegJoints  # [rad] at its begin
+    column: int
+    low: float  # [rad]
+    high: float  # [rad]
+
+
+Bounds = Sequence[tuple[float, float]]
+"""Lower and upper limit [rad] of coxa, femur and tibia."""
+
+
+def stand_poses(robot: Robot, bounds: Bounds) -> list[LegJoints]:
+    """Poses of all legs in which their weight loads the servos as differently as possible.
+
+    The feet stay above where they stand, and out of the body. Raises NotIdentifiedError if there is no such pose.
+    """
+    room = MARGIN + math.radians(max(map(abs, STEPS_DEG)))
+    found = list(_clear(robot, bounds, room))
+    if not found:
+        raise NotIdentifiedError(Sentence("identify_no_pose"))
+    loads = np.array([weight_torques(robot.legs[0], pose)[1:] for pose in found])
+    loads = loads / np.maximum(np.ptp(loads, axis=0), 1e-9)
+    chosen = [int(np.argmax(loads.sum(axis=1)))]
+    while len(chosen) < min(POSES, len(found)):
+        gaps = np.min([np.linalg.norm(loads - loads[each], axis=1) for each in chosen], axis=0)
+        chosen.append(int(np.argmax(gaps)))
+    return [found[each] for each in chosen]
+
+
+def stand_sweeps(robot: Robot, bounds: Bounds) -> list[Sweep]:
+    """The sweep of the femurs, and that of the tibias, over which the torque by their weight changes most."""
+    clear = list(_clear(robot, bounds, MARGIN))
+    found = []
+    for column in (1, 2):
+        best: tuple[float, Sweep] | None = None
+        for other in sorted({pose[3 - column] for pose in clear}):
+            row = sorted(pose[column] for pose in clear if pose[3 - column] == other)
+            gap = 1.5 * (bounds[column][1] - bounds[column][0]) / GRID
+            for run in np.split(np.array(row), np.flatnonzero(np.diff(row) > gap) + 1):
+                low, high = float(run[0]), float(run[-1])
+                poses = [_with(clear[0][0], other, column, angle) for angle in run.tolist()]
+                change = float(np.ptp([weight_torques(robot.legs[0], pose)[column] for pose in poses]))
+                if len(run) > 1 and (best is None or change > best[0]):
+                    best = change, Sweep(poses[0], column, low, high)
+        if best is not None:
+            found.append(best[1])
+    return found
+
+
+def _with(coxa: float, other: float, column: int, angle: float) -> LegJoints:
+    return (coxa, angle, other) if column == 1 else (coxa, other, angle)
+
+
+def _clear(robot: Robot, bounds: Bounds, room: float) -> Iterator[LegJoints]:
+    """Poses on a grid, this far [rad] within the limits."""
+    inner = [(low + room, high - room) for low, high in bounds]
+    coxa = min(max(0.0, inner[0][0]), inner[0][1])
+    for femur in np.linspace(*inner[1], GRID).tolist():
+        for tibia in np.linspace(*inner[2], GRID).tolist():
+            if all(_is_clear(robot, leg, (coxa, femur, tibia)) for leg in robot.legs):
+                yield coxa, femur, tibia
+
+
+def _is_clear(robot: Robot, leg: Leg, pose: LegJoints) -> bool:
+    knee, foot = leg_forward(leg, pose)[0], leg_forward(leg, pose)[1]
+    lowest = robot.foot_radius + CLEARANCE_M - robot.walk.height
+    out = leg.coxa.length
+    return bool(foot[2] + leg.hip[2] > lowest and foot[0] > out and knee[0] > 0.0)
+
+
+class StandRecorder:
+    """Moves the joints of one robot on an open bus, and records them. Life cycle: `run` once, then `close`."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        jogger: ServoJogger,
+        robot: Robot,
+        joints: Sequence[JointCalibration],
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+        progress: Callable[[float], None] = lambda share: None,
+    ) -> None:
+        """`progress` is called with the share that is done."""
+        self.recordings = [JointRecording() for _ in joints]
+        self._bus = bus
+        self._jogger = jogger
+        self._robot = robot
+        self._joints = joints
+        self._clock = clock
+        self._sleep = sleep
+        self._progress = progress
+        self._begin = jogger.positions([joint.id for joint in joints])
+        motion = ServoQuantity.POSITION
+        timing = lambda count: bus.timing(count, motion)  # noqa: E731
+        legs = len(robot.legs)
+        self._at_once = next(
+            (n for n in range(legs, 1, -1) if legs % n == 0 and duration(timing, n, n) <= LINE_SHARE * PERIOD_S), 1
+        )
+        self._one_by_one = bus.timing(legs, motion).turnarounds > 1
+
+    def run(self) -> None:
+        """Records all joints. Raises NotIdentifiedError, BusError and what `progress` raises."""
+        limits = [
+            [(joint.lower, joint.upper) for joint in self._joints[column :: len(JOINTS)]]
+            for column in range(len(JOINTS))
+        ]
+        bounds = [(max(low for low, _ in each), min(high for _, high in each)) for each in limits]
+        poses = stand_poses(self._robot, bounds)
+        steps = [(pose, column) for k, pose in enumerate(poses) for column in range(len(JOINTS)) if column or not k]
+        sweeps = stand_sweeps(self._robot, bounds)
+        moves: list[Sweep | tuple[LegJoints, int]] = [*steps, *sweeps]
+        for done, move in enumerate(moves):
+            pose, column = move[:2]
+            for rows in self._groups():
+                self._progress(done / len(moves))
+                self._jogger.go(self._goals(pose))
+                self._jogger.settle()
+                self._check_loads(pose)
+                indices = [3 * row + column for row in rows]
+                if isinstance(move, Sweep):
+                    self._sweep(indices, move)
+                else:
+                    self._steps(indices, pose, column)
+                    self._require_motion(indices)
+
+    def _require_motion(self, indices: Sequence[int]) -> None:
+        for index in indices:
+            if self.recordings[index].is_still:
+                joint = self._joints[index]
+                raise NotIdentifiedError(Sentence("identify_still", joint=name(joint.short_name), id=joint.id))
+
+    def close(self) -> None:
+        """Moves the servos back to where they were, slowly, and switches their torque off."""
+        try:
+            if self._jogger.holds:
+                self._jogger.go(self._begin)
+                self._jogger.settle()
+        finally:
+            self._jogger.relax()
+
+    def _groups(self) -> Iterator[range]:
+        legs = len(self._robot.legs)
+        parts = legs // self._at_once
+        return (range(part, legs, parts) for part in range(parts))
+
+    def _goals(self, pose: LegJoints) -> dict[int, float]:
+        return {joint.id: self._raw(index, pose[index % 3]) for index, joint in enumerate(self._joints)}
+
+    def _raw(self, index: int, angle: float) -> int:
+        return self._joints[index].clamped(self._joints[index].raw(angle))
+
+    def _steps(self, indices: Sequence[int], pose: LegJoints, column: int) -> None:
+        for index in indices:
+            self.recordings[index].breaks.add(len(self.recordings[index].goals))
+        for number, degrees in enumerate(STEPS_DEG):
+            # not in step with the readings: so that they come at different times after the goals
+            wait = STEP_S + PERIOD_S * (number * 0.37 % 1.0)
+            self._move(indices, pose, column, math.radians(degrees), wait)
+        for index in indices:
+            self.recordings[index].breaks.add(len(self.recordings[index].goals))
+        for degrees in WIDE_DEG:
+            self._move(indices, pose, column, math.radians(degrees), STEP_S)
+
+    def _sweep(self, indices: Sequence[int], sweep: Sweep) -> None:
+        """Sweeps joints there and back, slowly, and reads them."""
+        ends = [sweep.high, sweep.low] if sweep.pose[sweep.column] == sweep.low else [sweep.low, sweep.high]
+        angle = sweep.pose[sweep.column]
+        for end in ends:
+            begin = self._clock()
+            start = angle
+            way = math.copysign(1.0, end - start)
+            while (since := self._clock() - begin) < abs(end - start) / SWEEP_SPEED + SWEEP_END_S:
+                angle = start + way * min(abs(end - start), SWEEP_SPEED * since)
+                self._bus.write_goals({self._joints[index].id: self._raw(index, angle) for index in indices}, 0.0)
+                settled = since > SWEEP_END_S and angle != end
+
+                def take(index: int, time: float, angle: float, settled: bool = settled, at: float = begin) -> None:
+                    goal = start + way * SWEEP_SPEED * (time - at)
+                    turned = [*sweep.pose]
+                    turned[sweep.column] = goal
+                    torque = weight_torques(self._robot.legs[index // 3], (turned[0], turned[1], turned[2]))
+                    if settled:
+                        reading = SweepReading(goal, angle, torque[sweep.column], way)
+                        self.recordings[index].sweeps.append(reading)
+
+                due = self._clock() + PERIOD_S
+                self._read(indices, take)
+                self._sleep(max(0.0, due - self._clock()))
+            angle = end
+
+    def _move(
+        self,
+        indices: Sequence[int],
+        pose: LegJoints,
+        column: int,
+        offset: float,
+        seconds: float,
+    ) -> None:
+        """Sends one goal to joints, and reads them for so long [s]."""
+        goals = {}
+        for index in indices:
+            joint = self._joints[index]
+            angle = min(max(pose[column] + offset, joint.lower + MARGIN / 2), joint.upper - MARGIN / 2)
+            goals[joint.id] = self._raw(index, angle)
+            turned = [*pose]
+            turned[column] = joint.angle(goals[joint.id])
+            leg = self._robot.legs[index // 3]
+            torque = weight_torques(leg, (turned[0], turned[1], turned[2]))[column]
+            self.recordings[index].goals.append((self._clock(), turned[column], torque))
+        self._bus.write_goals(goals, 0.0)
+        end = self._clock() + seconds
+        while True:
+            due = self._clock() + PERIOD_S
+            self._read(indices, lambda index, time, angle: self.recordings[index].readings.append((time, angle)))
+            if (now := self._clock()) >= end - 1e-9:
+                return
+            self._sleep(max(0.0, min(due, end) - now))
+
+    def _read(self, indices: Sequence[int], take: Callable[[int, float, float], None]) -> None:
+        """Reads joints; `take` gets the index, the time [s] and the angle [rad] of each that answers."""
+        parts = [[index] for index in indices] if self._one_by_one else [list(indices)]
+        for part in parts:
+            begin = self._clock()
+            answers = self._bus.read([self._joints[index].id for index in part], ServoQuantity.POSITION)
+            middle = (begin + self._clock()) / 2.0
+            for index in part:
+                answer = answers.get(self._joints[index].id)
+                if answer is not None and answer.position is not None:
+                    take(index, middle, self._joints[index].angle(answer.position))
+
+    def _check_loads(self, pose: LegJoints) -> None:
+        """Refuses a robot whose servos bear more than its legs."""
+        if ServoQuantity.LOAD not in self._bus.can_read:
+            return
+        answers = self._bus.read([joint.id for joint in self._joints], ServoQuantity.LOAD)
+        for index, joint in enumerate(self._joints):
+            leg = self._robot.legs[index // 3]
+            answer = answers.get(joint.id)
+            if answer is None or answer.load is None:
+                continue
+            own = weight_torques(leg, pose)[index % 3] / leg.joints[index % 3].stall_torque
+            load = joint.direction * answer.load
+            if abs(load - own) > FOREIGN_SHARE:
+                raise NotIdentifiedError(
+                    Sentence("identify_loaded", joint=name(joint.short_name), percent=100.0 * abs(load))
+                )
