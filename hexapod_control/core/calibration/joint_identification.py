@@ -6,8 +6,8 @@ balances the torque that holds the weight of the leg and dry friction F:
 
     goal - angle = (weight + d F) / k + s sign(weight + d F)
 
-which is linear in 1/k, s and F/k. During a slow sweep at constant speed the same holds, with more lag in place of F/k;
-there the readings pass all steps of the encoder, whose rounding is averaged so. Goals and angles are of the same encoder, so that the zero of the joint is not in it.
+which is linear in 1/k, s and F/k. During a slow sweep at constant speed the same holds, with the speed times latency
+and lag more; there the readings pass all steps of the encoder, whose rounding is averaged so. Goals and angles are of the same encoder, so that the zero of the joint is not in it.
 After a further step in the same direction the play stays on its side, and the joint follows as a spring with damping
 and inertia, which gives the latency and two time constants. The speed is that of a wide step, where it levels off.
 
@@ -34,7 +34,7 @@ FAR_DEVIATIONS = 4.0  # of a rest from the model, from which on it is left out: 
 PASSES = 12  # of a fit
 SWEEP_PART = 8  # readings of a sweep that are averaged
 PRIOR_SLACK = math.radians(3.0)  # [rad] deviation
-PRIOR_LAG = math.radians(5.0)  # [rad] deviation of that of a sweep
+PRIOR_LAG_S = 0.2  # deviation of that of a joint
 UNKNOWN_SHARE = 0.35  # deviation of a stiffness or a friction, as a share, from which on it counts as unknown
 WIDE = math.radians(12.0)  # [rad] a longer step is for the speed
 LEVEL_SHARE = 0.12  # difference between the speeds of two parts of a wide step that reached its speed
@@ -46,6 +46,7 @@ FIT_PASSES = 18
 ROUGH_PASSES = 5  # first, with readings that count for less: the way to the best values is smoother then
 ROUGH = math.radians(0.15)  # [rad]
 WEIGHED_SHARE = 0.005  # of the stall torque: with less weight on it, a joint does not tell its stiffness
+SWINGS = 2.5  # misfit of the steps by their deviation, from which on a joint is simulated
 FIXED = 0.01  # deviation of the prior of the log of such a stiffness
 PRIOR_DEVIATIONS = np.array([0.7, math.radians(3.0), 1.0, 0.1, 1.0, 1.0])  # of the values of a fit
 
@@ -72,12 +73,12 @@ class JointEstimate:
 
 
 class SweepReading(NamedTuple):
-    """A reading during a slow sweep at constant speed, the same in all sweeps."""
+    """A reading during a slow sweep at constant speed."""
 
     goal: float  # [rad] at that time
     angle: float  # [rad]
     torque: float  # [N m] that holds the leg
-    way: float  # direction of the sweep, 1 or -1
+    speed: float  # [rad/s] of the goal
 
 
 @dataclass(slots=True)
@@ -130,8 +131,17 @@ class _Step(NamedTuple):
     is_same_way: bool  # as the step before
 
 
+class _Response(NamedTuple):
+    """How a joint follows steps with its play on one side: values as the last three of a fit."""
+
+    values: Array  # (3,)
+    deviations: Array  # (3,)
+    misfit: float  # rms of what is left, by its deviation
+    residual: float  # [rad]
+
+
 class _Static(NamedTuple):
-    """1 / k [rad/(N m)], slack, F / k and the lag of a sweep [rad]."""
+    """1 / k [rad/(N m)], slack, F / k [rad], and latency and lag together [s]."""
 
     values: Array  # (4,)
     covariance: Array  # (4, 4)
@@ -149,23 +159,23 @@ def identify(recordings: Sequence[JointRecording], joints: Sequence[Joint]) -> l
         raise ValueError("a joint has too few steps")
     finest = [_resolution(recording) for recording in recordings]
     usual = [_usual(joint) for joint in joints]
-    alone = [_static(*each) for each in zip(recordings, steps, finest, joints, usual, strict=True)]
+    responses = [_response(*each) for each in zip(steps, finest, joints, strict=True)]
+    known = (recordings, steps, finest, joints, responses)
+    alone = [_static(*each) for each in zip(*known, usual, strict=True)]
     frictions = [_friction_of_others(alone, usual, row) for row in range(len(joints))]
-    together = [_static(*each) for each in zip(recordings, steps, finest, joints, frictions, strict=True)]
-    responses = [_latency(*each) for each in zip(steps, finest, joints, strict=True)]
-    prior = np.array([_prior(joint) for joint in joints])
-    spread = np.tile(PRIOR_DEVIATIONS, (len(joints), 1))
-    weighed = np.array([_is_weighed(*each) for each in zip(steps, joints, strict=True)])
-    spread[~weighed, 0] = FIXED
-    start = np.array(
-        [_start(*each) for each in zip(joints, prior, together, responses, strict=True)]
-    )
-    fit = ServoFit(recordings, joints)
-    values, covariances, residuals = fit.fit(start, prior, spread)
-    return [
-        _estimate(*each)
-        for each in zip(joints, steps, finest, values, np.array([np.sqrt(np.diag(c)) for c in covariances]), residuals.tolist(), weighed.tolist(), strict=True)
-    ]
+    together = [_static(*each) for each in zip(*known, frictions, strict=True)]
+    weighed = [_is_weighed(*each) for each in zip(steps, joints, strict=True)]
+    fits = [_simple_fit(*each) for each in zip(joints, together, responses, strict=True)]
+    swinging = [row for row, response in enumerate(responses) if response is None or response.misfit > SWINGS]
+    if swinging:
+        prior = np.array([_prior(joints[row]) for row in swinging])
+        spread = np.tile(PRIOR_DEVIATIONS, (len(swinging), 1))
+        spread[[not weighed[row] for row in swinging], 0] = FIXED
+        whole = ServoFit([recordings[row] for row in swinging], [joints[row] for row in swinging])
+        better = whole.fit(np.array([fits[row].values for row in swinging]), prior, spread)
+        for row, fit in zip(swinging, better, strict=True):
+            fits[row] = fit
+    return [_estimate(*each) for each in zip(joints, steps, finest, fits, weighed, strict=True)]
 
 
 def _is_weighed(steps: Sequence[_Step], joint: Joint) -> bool:
@@ -179,16 +189,23 @@ def _prior(joint: Joint) -> Array:
     return np.array([0.0, joint.traits.backlash / 2.0, 1.0, joint.traits.latency, math.log(damping), math.log(ratio)])
 
 
-def _start(joint: Joint, prior: Array, static: _Static, response: tuple[float, float, float] | None) -> Array:
-    """Values to begin a fit with."""
+def _simple_fit(joint: Joint, static: _Static, response: _Response | None) -> Fit:
+    """What rests, sweeps and steps tell without a simulation."""
     soft, slack, stuck, _ = static.values.tolist()
-    values = prior.copy()
-    values[0] = -math.log(max(soft * joint.stiffness, 0.3))
-    values[1] = max(slack, 0.0)
-    values[2] = max(stuck / _usual(joint).value, 0.05)
+    off = np.sqrt(np.diag(static.covariance))
+    share = max(soft * joint.stiffness, 0.3)
+    usual = _usual(joint).value * joint.stiffness
+    spring = joint.stiffness / share
+    friction = max(stuck, 0.0) * spring
+    values = _prior(joint)
+    values[:3] = -math.log(share), max(slack, 0.0), friction / usual
+    deviations = PRIOR_DEVIATIONS.copy()
+    deviations[:3] = off[0] / soft if soft > 0.0 else math.inf, off[1], off[2] * spring / usual
+    residual = static.residual
     if response is not None:
-        values[3:] = response
-    return values
+        values[3:], deviations[3:] = response.values, response.deviations
+        residual = math.hypot(residual, response.residual) / math.sqrt(2.0)
+    return Fit(values, deviations, residual)
 
 
 def _usual(joint: Joint) -> Measured:
@@ -217,22 +234,28 @@ def _resolution(recording: JointRecording) -> float:
 
 
 def _static(
-    recording: JointRecording, steps: Sequence[_Step], resolution: float, joint: Joint, friction: Measured
+    recording: JointRecording,
+    steps: Sequence[_Step],
+    resolution: float,
+    joint: Joint,
+    response: _Response | None,
+    friction: Measured,
 ) -> _Static:
     """Fits rests and sweeps of a joint. Each belongs to the side of the play that explains it better."""
-    error, torque, way, lag, deviation = _balances(recording, steps, resolution)
+    error, torque, way, speed, deviation = _balances(recording, steps, resolution)
     usual = FRICTION_SHARE * joint.stall_torque
-    side = np.sign(torque + np.sign(way + lag) * usual)
+    side = np.sign(torque + way * usual)
     soft = 1.0 / joint.stiffness
-    prior = np.diag([1.0 / soft, 1.0 / PRIOR_SLACK, 1.0 / friction.deviation, 1.0 / PRIOR_LAG])
-    aim = np.array([1.0, joint.traits.backlash / 2.0 / PRIOR_SLACK, friction.value / friction.deviation, 0.0])
+    lag = _lag(response)
+    prior = np.diag([1.0 / soft, 1.0 / PRIOR_SLACK, 1.0 / friction.deviation, 1.0 / lag.deviation])
+    aim = np.array([1.0, joint.traits.backlash / 2.0 / PRIOR_SLACK, friction.value / friction.deviation, lag.value / lag.deviation])
     used = np.ones(len(error), dtype=bool)
     values = np.zeros(4)
     for _ in range(PASSES):
-        rows = np.column_stack([torque, side, way, lag]) / deviation[:, None]
+        rows = np.column_stack([torque, side, way, speed]) / deviation[:, None]
         system = np.vstack([rows[used], prior])
         values = np.linalg.lstsq(system, np.concatenate([(error / deviation)[used], aim]), rcond=None)[0]
-        plain = error - np.column_stack([torque, way, lag]) @ values[[0, 2, 3]]
+        plain = error - np.column_stack([torque, way, speed]) @ values[[0, 2, 3]]
         new_side = np.where(np.abs(plain - values[1]) < np.abs(plain + values[1]), 1.0, -1.0)
         left = (plain - new_side * values[1]) / deviation
         new_used = np.abs(left) < FAR_DEVIATIONS * max(1.0, 1.5 * float(np.median(np.abs(left))))
@@ -245,8 +268,16 @@ def _static(
     return _Static(values, covariance, float(np.sqrt(np.mean((left * deviation[used]) ** 2))))
 
 
+def _lag(response: _Response | None) -> Measured:
+    """Time [s] by which a joint is behind a goal that moves evenly."""
+    if response is None:
+        return Measured(0.0, PRIOR_LAG_S)
+    lag = math.exp(response.values[1])
+    return Measured(float(response.values[0]) + lag, math.hypot(response.deviations[0], lag * response.deviations[1], TIMING_S))
+
+
 def _balances(recording: JointRecording, steps: Sequence[_Step], resolution: float) -> tuple[Array, ...]:
-    """Error [rad], torque [N m], way, way of a sweep, and deviation [rad], of rests and parts of sweeps (m,) each."""
+    """Error [rad], torque [N m], way, speed [rad/s] and deviation [rad] of rests and parts of sweeps (m,) each."""
     small = [step for step in steps if abs(step.change) < WIDE]
     rounding = resolution / math.sqrt(12.0)
     rows = [
@@ -257,15 +288,16 @@ def _balances(recording: JointRecording, steps: Sequence[_Step], resolution: flo
     for at in range(0, len(sweeps) - SWEEP_PART + 1, SWEEP_PART):
         part = np.array(sweeps[at : at + SWEEP_PART])
         if np.ptp(part[:, 3]) == 0.0:
-            goal, angle, torque, way = part.mean(axis=0).tolist()
-            rows.append((goal - angle, torque, 0.0, way, math.hypot(rounding / math.sqrt(SWEEP_PART / 2.0), NOISE)))
+            goal, angle, torque, speed = part.mean(axis=0).tolist()
+            way = math.copysign(1.0, speed)
+            rows.append((goal - angle, torque, way, speed, math.hypot(rounding / math.sqrt(SWEEP_PART / 2.0), NOISE)))
     return tuple(np.array(rows).T)
 
 
-def _estimate(
-    joint: Joint, steps: Sequence[_Step], resolution: float, values: Array, deviations: Array, residual: float, weighed: bool
-) -> JointEstimate:
-    log_spring, slack, stuck, latency, log_lag, log_ratio = values.tolist()
+def _estimate(joint: Joint, steps: Sequence[_Step], resolution: float, fit: Fit, weighed: bool) -> JointEstimate:
+    log_spring, slack, stuck, latency, log_lag, log_ratio = fit.values.tolist()
+    deviations = fit.deviations
+    residual = fit.residual
     spring = joint.stiffness * math.exp(log_spring)
     usual = FRICTION_SHARE * joint.stall_torque
     lag = math.exp(log_lag)
@@ -293,17 +325,19 @@ def step_response(times: Array, damping: float, inertia: float) -> Array:
     return found
 
 
-def _latency(steps: Sequence[_Step], resolution: float, joint: Joint) -> tuple[float, float, float] | None:
+def _response(steps: Sequence[_Step], resolution: float, joint: Joint) -> _Response | None:
     """Latency and time constants, as in a fit, by the steps in the direction of those before, without play."""
     usual = _prior(joint)[3:]
     chosen = [step for step in steps if step.is_same_way and abs(step.change) < WIDE]
+    chosen = [step for step in chosen if len(step.times) > 2]
     if len(chosen) < MIN_STEPS // 2:
         return None
     times = np.concatenate([step.times for step in chosen])
     change = np.concatenate([np.full(len(step.times), step.change) for step in chosen])
     # from the rests of both ends, whose noise is halved so
     moved = np.concatenate([step.angles - (step.before + step.after - step.change) / 2.0 for step in chosen])
-    deviation = math.hypot(resolution / math.sqrt(12.0), NOISE)
+    speed = np.concatenate([np.gradient(step.angles, step.times) for step in chosen])
+    deviation = np.hypot(math.hypot(resolution / math.sqrt(12.0), NOISE), TIMING_S * speed)
 
     def left(values: Array) -> Array:
         latency, log_damping, log_ratio = values.tolist()
@@ -313,12 +347,15 @@ def _latency(steps: Sequence[_Step], resolution: float, joint: Joint) -> tuple[f
         return np.concatenate([fitted, (values - usual) / PRIOR_DEVIATIONS[3:]])
 
     starts = [np.array([late, *usual[1:]]) for late in np.arange(0.0, MAX_LATENCY_S, 0.004)]
-    latency, lag, ratio = _least_squares(left, min(starts, key=lambda each: float(np.sum(left(each) ** 2)))).tolist()
-    return latency, lag, ratio
+    values, covariance = _least_squares(left, min(starts, key=lambda each: float(np.sum(left(each) ** 2))))
+    rest = left(values)[: len(moved)]
+    worse = float(np.mean(rest**2))
+    residual = float(np.sqrt(np.mean((rest * deviation) ** 2)))
+    return _Response(values, np.sqrt(np.diag(covariance) * max(1.0, worse)), math.sqrt(worse), residual)
 
 
-def _least_squares(left: Callable[[Array], Array], start: Array) -> Array:
-    """Levenberg and Marquardt's method."""
+def _least_squares(left: Callable[[Array], Array], start: Array) -> tuple[Array, Array]:
+    """Levenberg and Marquardt's method. Returns values and covariance."""
     values = start
     widths = np.array([1e-4, 1e-3, 1e-3])
     slowed = 1e-3
@@ -339,7 +376,7 @@ def _least_squares(left: Callable[[Array], Array], start: Array) -> Array:
             slowed *= 8.0
             if slowed > 1e9:
                 break
-    return values
+    return values, np.linalg.inv(normal)
 
 
 def _speed(steps: Sequence[_Step]) -> Measured | None:
@@ -364,6 +401,14 @@ def _speed(steps: Sequence[_Step]) -> Measured | None:
 
 
 # --- the simulator's model ---------------------------------------------------------------------------------------
+
+
+class Fit(NamedTuple):
+    """Values of a joint as in `ServoFit`."""
+
+    values: Array  # (6,)
+    deviations: Array  # (6,)
+    residual: float  # [rad] rms
 
 
 class _Segment(NamedTuple):
@@ -514,11 +559,8 @@ class ServoFit:
             for parts, course, deviations in zip(self._segments, courses, self._deviations, strict=True)
         ]
 
-    def fit(self, start: Array, prior: Array, spread: Array) -> tuple[Array, Array, Array]:
-        """Levenberg and Marquardt's method from values (joints, 6), with a normal prior of values and deviations.
-
-        Returns values (joints, 6), covariances (joints, 6, 6) and residuals (joints,) [rad].
-        """
+    def fit(self, start: Array, prior: Array, spread: Array) -> list[Fit]:
+        """Levenberg and Marquardt's method from values (joints, 6), with a normal prior of values and deviations."""
         joints = len(start)
         values = np.clip(start, self.LOW, self.HIGH)
         slowed = np.full(joints, 1e-2)
@@ -545,14 +587,12 @@ class ServoFit:
             if number >= ROUGH_PASSES and done.all():
                 break
         lefts = self._left(self.courses(values))
-        worse = np.array([max(1.0, float(left[:, 0] @ left[:, 0]) / max(1, len(left) - self.COUNT)) for left in lefts])
-        residuals = np.array(
-            [
-                float(np.sqrt(np.mean((left[:, 0] * deviations) ** 2)))
-                for left, deviations in zip(lefts, self._deviations, strict=True)
-            ]
-        )
-        return values, np.linalg.inv(normal) * worse[:, None, None], residuals
+        found = []
+        for row, (left, deviations) in enumerate(zip(lefts, self._deviations, strict=True)):
+            worse = max(1.0, float(left[:, 0] @ left[:, 0]) / max(1, len(left) - self.COUNT))
+            residual = float(np.sqrt(np.mean((left[:, 0] * deviations) ** 2)))
+            found.append(Fit(values[row], np.sqrt(np.diag(np.linalg.inv(normal[row])) * worse), residual))
+        return found
 
 
 def _deviations(part: _Segment, resolution: float) -> Array:

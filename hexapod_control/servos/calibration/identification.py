@@ -34,6 +34,7 @@ STEPS_DEG = (0, 1, 3, 5, 3.5, 1.2, -1, -3.2, -5, -2.5, -0.6, 2, 4.4, 1.6, -1.7, 
 STEP_S = 0.4
 WIDE_DEG = (-12.0, 12.0, -12.0, 0.0)  # for the speed
 SWEEP_SPEED = math.radians(15.0)  # [rad/s]
+COXA_SWEEP = math.radians(8.0)  # [rad] to both sides: the legs keep their distances
 SWEEP_END_S = 0.4  # at both ends of a sweep, whose readings do not count
 PERIOD_S = 0.01  # of the readings
 LINE_SHARE = 0.8  # of that period
@@ -89,9 +90,10 @@ def stand_poses(robot: Robot, bounds: Bounds) -> list[LegJoints]:
 
 
 def stand_sweeps(robot: Robot, bounds: Bounds) -> list[Sweep]:
-    """The sweep of the femurs, and that of the tibias, over which the torque by their weight changes most."""
+    """Sweeps of all kinds of joints; those over which the torque by their weight changes most."""
     clear = list(_clear(robot, bounds, MARGIN))
-    found = []
+    coxa, *rest = stand_poses(robot, bounds)[0]
+    found = [Sweep((coxa - COXA_SWEEP, rest[0], rest[1]), 0, coxa - COXA_SWEEP, coxa + COXA_SWEEP)]
     for column in (1, 2):
         best: tuple[float, Sweep] | None = None
         for other in sorted({pose[3 - column] for pose in clear}):
@@ -215,13 +217,11 @@ class StandRecorder:
         for index in indices:
             self.recordings[index].breaks.add(len(self.recordings[index].goals))
         for number, degrees in enumerate(STEPS_DEG):
-            # not in step with the readings: so that they come at different times after the goals
-            wait = STEP_S + PERIOD_S * (number * 0.37 % 1.0)
-            self._move(indices, pose, column, math.radians(degrees), wait)
+            self._move(indices, pose, column, math.radians(degrees), PERIOD_S * (0.37 * number % 1.0))
         for index in indices:
             self.recordings[index].breaks.add(len(self.recordings[index].goals))
         for degrees in WIDE_DEG:
-            self._move(indices, pose, column, math.radians(degrees), STEP_S)
+            self._move(indices, pose, column, math.radians(degrees))
 
     def _sweep(self, indices: Sequence[int], sweep: Sweep) -> None:
         """Sweeps joints there and back, slowly, and reads them."""
@@ -242,7 +242,7 @@ class StandRecorder:
                     turned[sweep.column] = goal
                     torque = weight_torques(self._robot.legs[index // 3], (turned[0], turned[1], turned[2]))
                     if settled:
-                        reading = SweepReading(goal, angle, torque[sweep.column], way)
+                        reading = SweepReading(goal, angle, torque[sweep.column], way * SWEEP_SPEED)
                         self.recordings[index].sweeps.append(reading)
 
                 due = self._clock() + PERIOD_S
@@ -256,9 +256,9 @@ class StandRecorder:
         pose: LegJoints,
         column: int,
         offset: float,
-        seconds: float,
+        late: float = 0.0,
     ) -> None:
-        """Sends one goal to joints, and reads them for so long [s]."""
+        """Sends one goal to joints, and reads them, from `late` [s] on: at other times after each goal."""
         goals = {}
         for index in indices:
             joint = self._joints[index]
@@ -270,7 +270,8 @@ class StandRecorder:
             torque = weight_torques(leg, (turned[0], turned[1], turned[2]))[column]
             self.recordings[index].goals.append((self._clock(), turned[column], torque))
         self._bus.write_goals(goals, 0.0)
-        end = self._clock() + seconds
+        end = self._clock() + STEP_S
+        self._sleep(late)
         while True:
             due = self._clock() + PERIOD_S
             self._read(indices, lambda index, time, angle: self.recordings[index].readings.append((time, angle)))
