@@ -149,6 +149,8 @@ SECTIONS: Mapping[str, str] = {  # of a robot file, in the words above its keys
     "implausible.",
     "odometry_scale": "Optional: written by `hexapod odom-calibrate` "
     "([Odometry of your robot](many-robots.md#odometry-of-your-robot)).",
+    "measured": "Optional: written by `hexapod identify` ([Does it walk straight?](straight.md)). Each value is\n"
+    "followed by its standard deviation; what could not be measured is missing.",
     "servos": "Optional, written by `hexapod calibrate` ([Servos](servos.md#the-section-servos)). Without it the\n"
     "driver emulates the servos (loopback).",
     "io": "Optional: sensors on I2C and GPIO ([Kits](kits.md)). Of each sensor only `chip` is required,\n"
@@ -350,6 +352,8 @@ def robot_file_lines() -> Iterator[schema.SchemaLine]:
         ("gaits.GAIT.", (*robot_keys.GAIT, robot_keys.LIFT_OFF.below("LEG"))),
         ("confirmed.", (robot_keys.CONFIRMED,)),
         ("odometry_scale.", robot_keys.ODOMETRY_SCALE),
+        ("measured.", (robot_keys.MEASURED_DATE,)),
+        ("measured.LEG.JOINT.", robot_keys.MEASURED),
     )
     yield from (row.line(prefix) for prefix, rows in places for row in rows)
     for section, lines in (("servos", servo_section.section_lines()), ("io", io_section.io_lines())):

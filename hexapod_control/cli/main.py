@@ -93,6 +93,11 @@ COMMANDS = {
         "my_robot.yaml --paper a3",
         "where the dots of the robot are best",
     ),
+    "identify": Command(
+        "servos.identify",
+        "let a robot on its stand measure delay, play, stiffness and friction of its servos, and write them",
+        "my_robot.yaml --port /dev/hexapod",
+    ),
     "calibrate-self": Command(
         "commissioning.calibrate_self",
         "let a robot measure its joint zeros and lengths on its own feet, and write them into its robot file",

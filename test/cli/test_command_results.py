@@ -37,6 +37,8 @@ CHECKED = {  # command, or action of `hexapod servos` -> the test in which what 
     "::test_an_abandoned_calibration_leaves_the_file_and_switches_the_torque_off",
     "calibrate-self": "servos/calibration/test_self_calibration.py"
     "::test_a_finding_ends_it_after_the_first_tour_with_the_file_as_it_was",
+    "identify": "servos/calibration/test_identification.py"
+    "::test_a_servo_that_does_not_move_is_named_and_the_legs_go_back",
     "first": "cli/commissioning/test_first.py::test_commissioning_that_ends_at_any_stage_continues_there",
     "patrol": "clients/test_patroller.py::test_an_unreachable_waypoint_is_abandoned_and_the_gap_width_reported",
     "check": "cli/robot_files/test_check.py::test_a_payload_that_no_servo_carries_is_a_problem",

@@ -95,7 +95,19 @@ ODOMETRY_SCALE: tuple[NumberRow, ...] = (  # under the optional section `odometr
     NumberRow("distance", Quantity("", 0.5, 2.0, "factor on distances", hint=_CALIBRATE)),
     NumberRow("turn", Quantity("", 0.5, 2.0, "factor on turns", hint=_CALIBRATE)),
 )
-OPTIONAL_SECTIONS = ("servos", "io", "odometry_scale")  # checked by their readers: servos.settings, `odometry_scale`
+MEASURED_DATE = TextRow(  # of the optional section `measured`
+    "date", r"[0-9]{4}-[0-9]{2}-[0-9]{2}", "a date", "such as '2026-11-29', in quotes", meaning="of the measurement"
+)
+MEASURED: tuple[NumberRow, ...] = (  # under `measured`, leg and joint; each with its standard deviation
+    NumberRow("latency", Quantity("s", 0.0, 1.0, "from the computer's goal to the motor"), 2),
+    NumberRow("backlash_deg", Quantity("deg", 0.0, 90.0, "play from end to end, with the dead band"), 2),
+    NumberRow("stiffness", Quantity("N m/rad", 0.0, 1e5, "torque of the position loop per angle"), 2),
+    NumberRow("friction", Quantity("N m", 0.0, 100.0, "dry friction"), 2),
+    NumberRow("no_load_speed", Quantity("rad/s", 0.0, 100.0, "at which a wide step levels off"), 2),
+    NumberRow("resolution_deg", Quantity("deg", 0.0, 10.0, "smallest change of its angle; 0 behind it"), 2),
+)
+# checked by their readers: servos.settings, `odometry_scale`, `measured_section`
+OPTIONAL_SECTIONS = ("servos", "io", "odometry_scale", "measured")
 CONFIRMED = TextRow(  # under the optional section `confirmed`
     "KEY",
     r"(?s).*\S.*",

@@ -7,7 +7,8 @@ balances the torque that holds the weight of the leg and dry friction F:
     goal - angle = (weight + d F) / k + s sign(weight + d F)
 
 which is linear in 1/k, s and F/k. During a slow sweep at constant speed the same holds, with the speed times latency
-and lag more; there the readings pass all steps of the encoder, whose rounding is averaged so. Goals and angles are of the same encoder, so that the zero of the joint is not in it.
+and lag more; there the readings pass all steps of the encoder, whose rounding is averaged so. Goals and angles are of
+the same encoder, so that the zero of the joint is not in it.
 After a further step in the same direction the play stays on its side, and the joint follows as a spring with damping
 and inertia, which gives the latency and two time constants. The speed is that of a wide step, where it levels off.
 
@@ -62,8 +63,8 @@ class Measured(NamedTuple):
 class JointEstimate:
     """What was found about a servo; None where the recording does not tell."""
 
-    latency: Measured | None  # [s]
-    backlash: Measured | None  # [rad] play from end to end, with the dead band
+    latency: Measured  # [s]
+    backlash: Measured  # [rad] play from end to end, with the dead band
     stiffness: Measured | None  # [N m/rad]
     friction: Measured | None  # [N m]
     no_load_speed: Measured | None  # [rad/s]
@@ -112,9 +113,7 @@ class JointRecording:
                 continue
             change = goal - self.goals[index - 1][1]
             same = bool(found) and index - 1 not in self.breaks and found[-1].change * change > 0.0
-            found.append(
-                _Step(change, goal, torque, rests[-2], rests[-1], times[inside] - time, angles[inside], same)
-            )
+            found.append(_Step(change, goal, torque, rests[-2], rests[-1], times[inside] - time, angles[inside], same))
         return [step for step in found if math.isfinite(step.before + step.after)]
 
 
@@ -248,7 +247,9 @@ def _static(
     soft = 1.0 / joint.stiffness
     lag = _lag(response)
     prior = np.diag([1.0 / soft, 1.0 / PRIOR_SLACK, 1.0 / friction.deviation, 1.0 / lag.deviation])
-    aim = np.array([1.0, joint.traits.backlash / 2.0 / PRIOR_SLACK, friction.value / friction.deviation, lag.value / lag.deviation])
+    aim = np.array(
+        [1.0, joint.traits.backlash / 2.0 / PRIOR_SLACK, friction.value / friction.deviation, lag.value / lag.deviation]
+    )
     used = np.ones(len(error), dtype=bool)
     values = np.zeros(4)
     for _ in range(PASSES):
@@ -273,7 +274,8 @@ def _lag(response: _Response | None) -> Measured:
     if response is None:
         return Measured(0.0, PRIOR_LAG_S)
     lag = math.exp(response.values[1])
-    return Measured(float(response.values[0]) + lag, math.hypot(response.deviations[0], lag * response.deviations[1], TIMING_S))
+    deviation = math.hypot(response.deviations[0], lag * response.deviations[1], TIMING_S)
+    return Measured(float(response.values[0]) + lag, deviation)
 
 
 def _balances(recording: JointRecording, steps: Sequence[_Step], resolution: float) -> tuple[Array, ...]:

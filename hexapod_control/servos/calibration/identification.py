@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hexapod_control.config.sentence import Sentence, refuse
+from hexapod_control.config.bounded_yaml import read_text
+from hexapod_control.config.robots.robot_file import RobotFile
+from hexapod_control.config.section_writer import with_section
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.calibration.joint_identification import (
+    MIN_STEPS,
     JointEstimate,
     JointRecording,
+    Measured,
     SweepReading,
     identify,
 )
@@ -24,11 +29,14 @@ from hexapod_control.core.kinematics.leg_kinematics import LegJoints, leg_forwar
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Leg, Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
-from hexapod_control.servos.bus.bus_interface import Bus, BusError, ServoQuantity
+from hexapod_control.servos.bus.bus_interface import Bus, ServoQuantity
 from hexapod_control.servos.bus.bus_timing import duration
-from hexapod_control.servos.calibration.dialog import name
+from hexapod_control.servos.calibration.dialog import DONE, Dialog, Prompt, agreed, name, yes_or_no
+from hexapod_control.servos.calibration.self_calibration import save_measured
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
+from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
+from hexapod_control.servos.settings.servo_section import ServoSettings
 
 STEPS_DEG = (0, 1, 3, 5, 3.5, 1.2, -1, -3.2, -5, -2.5, -0.6, 2, 4.4, 1.6, -1.7, -4.3, 0)
 STEP_S = 0.4
@@ -43,7 +51,9 @@ POSES = 2  # of the legs, for steps
 GRID = 13  # angles of a joint that are tried
 CLEARANCE_M = 0.01  # of the feet above where they stand
 FOREIGN_SHARE = 0.15  # of the stall torque, beyond the weight of the leg: then something else loads the joint
-LOAD_PERIOD_S = 0.1
+MINUTES = 2.0  # of a measurement
+MANY_TIMES = 2.0  # the play of the others: an outlier
+CLEAR_PLAY = math.radians(0.5)  # [rad] more than the others at least
 
 
 class NotIdentifiedError(RuntimeError):
@@ -225,30 +235,29 @@ class StandRecorder:
 
     def _sweep(self, indices: Sequence[int], sweep: Sweep) -> None:
         """Sweeps joints there and back, slowly, and reads them."""
-        ends = [sweep.high, sweep.low] if sweep.pose[sweep.column] == sweep.low else [sweep.low, sweep.high]
-        angle = sweep.pose[sweep.column]
-        for end in ends:
-            begin = self._clock()
-            start = angle
-            way = math.copysign(1.0, end - start)
-            while (since := self._clock() - begin) < abs(end - start) / SWEEP_SPEED + SWEEP_END_S:
-                angle = start + way * min(abs(end - start), SWEEP_SPEED * since)
-                self._bus.write_goals({self._joints[index].id: self._raw(index, angle) for index in indices}, 0.0)
-                settled = since > SWEEP_END_S and angle != end
+        for start, end in ((sweep.low, sweep.high), (sweep.high, sweep.low)):
+            self._sweep_to(indices, sweep, start, end)
 
-                def take(index: int, time: float, angle: float, settled: bool = settled, at: float = begin) -> None:
-                    goal = start + way * SWEEP_SPEED * (time - at)
-                    turned = [*sweep.pose]
-                    turned[sweep.column] = goal
-                    torque = weight_torques(self._robot.legs[index // 3], (turned[0], turned[1], turned[2]))
-                    if settled:
-                        reading = SweepReading(goal, angle, torque[sweep.column], way * SWEEP_SPEED)
-                        self.recordings[index].sweeps.append(reading)
+    def _sweep_to(self, indices: Sequence[int], sweep: Sweep, start: float, end: float) -> None:
+        begin = self._clock()
+        speed = math.copysign(SWEEP_SPEED, end - start)
+        duration_s = (end - start) / speed
 
-                due = self._clock() + PERIOD_S
-                self._read(indices, take)
-                self._sleep(max(0.0, due - self._clock()))
-            angle = end
+        def take(index: int, time: float, angle: float) -> None:
+            since = time - begin
+            if not SWEEP_END_S < since < duration_s:
+                return
+            pose = [*sweep.pose]
+            pose[sweep.column] = start + speed * since
+            torque = weight_torques(self._robot.legs[index // 3], (pose[0], pose[1], pose[2]))[sweep.column]
+            self.recordings[index].sweeps.append(SweepReading(pose[sweep.column], angle, torque, speed))
+
+        while (since := self._clock() - begin) < duration_s + SWEEP_END_S:
+            angle = start + speed * min(since, duration_s)
+            self._bus.write_goals({self._joints[index].id: self._raw(index, angle) for index in indices}, 0.0)
+            due = self._clock() + PERIOD_S
+            self._read(indices, take)
+            self._sleep(max(0.0, due - self._clock()))
 
     def _move(
         self,
@@ -307,3 +316,101 @@ class StandRecorder:
                 raise NotIdentifiedError(
                     Sentence("identify_loaded", joint=name(joint.short_name), percent=100.0 * abs(load))
                 )
+
+
+def require_reported(settings: ServoSettings) -> None:
+    """Raises NotIdentifiedError for servos that report no angle."""
+    if PROTOCOLS[settings.protocol].board_size:
+        raise NotIdentifiedError(Sentence("identify_unreported", protocol=settings.protocol))
+
+
+class IdentificationDialog:
+    """Leads through one measurement: shows what was found, and writes it if the operator agrees."""
+
+    def __init__(self, file: RobotFile, settings: ServoSettings, recorder: StandRecorder, dialog: Dialog) -> None:
+        self._file = file
+        self._settings = settings
+        self._recorder = recorder
+        self._dialog = dialog
+
+    def run(self) -> Sentence:
+        """Measures. Returns the line of a report; raises NotIdentifiedError, BusError, Abandoned, RobotFileError."""
+        self._dialog.say(Sentence("introduction_identify", minutes=MINUTES))
+        self._dialog.ask_again(Prompt(Sentence("on_stand"), (DONE,)))
+        try:
+            self._recorder.run()
+        finally:
+            self._recorder.close()
+        for joint, recording in zip(self._settings.joints, self._recorder.recordings, strict=True):
+            if len(recording.steps()) < MIN_STEPS:
+                raise NotIdentifiedError(Sentence("identify_silent", joint=name(joint.short_name), id=joint.id))
+        robot = self._file.robot
+        joints = [joint for leg in robot.legs for joint in leg.joints]
+        estimates = identify(self._recorder.recordings, joints)
+        names = [joint.short_name for joint in self._settings.joints]
+        self._dialog.say(
+            Sentence("identified", title=Sentence("identify_title"), table="\n".join(map(_line, names, estimates)))
+        )
+        self._dialog.say(Sentence("identify_unknown"))
+        for index, others in outliers(estimates):
+            play = math.degrees(estimates[index].backlash.value)
+            self._dialog.say(
+                Sentence("identify_outlier", joint=name(names[index]), play=play, others=math.degrees(others))
+            )
+        if not agreed(self._dialog.ask_again(yes_or_no(Sentence("identify_save"), True))):
+            return Sentence("self_nothing_written")
+        data = section(robot, estimates, time.strftime("%Y-%m-%d"))
+        text = with_section(read_text(self._file.path, newline=""), "measured", data)
+        backup = save_measured(self._file.path, text, "measured")
+        return Sentence("identify_written", count=len(estimates), backup=backup.name)
+
+
+def outliers(estimates: Sequence[JointEstimate]) -> list[tuple[int, float]]:
+    """Joints with far more play than the others, and the median play [rad] of those."""
+    plays = np.array([each.backlash.value for each in estimates])
+    found = []
+    for index, play in enumerate(plays.tolist()):
+        others = float(np.median(np.delete(plays, index)))
+        if play > max(MANY_TIMES * others, others + CLEAR_PLAY):
+            found.append((index, others))
+    return found
+
+
+def section(robot: Robot, estimates: Sequence[JointEstimate], date: str) -> dict[str, Any]:
+    """The section `measured` of a robot file."""
+    rows = iter(estimates)
+    legs = {leg: {joint: _entry(next(rows)) for joint in JOINTS} for leg in robot.leg_names}
+    return {"date": date, **legs}
+
+
+def _entry(estimate: JointEstimate) -> dict[str, list[float]]:
+    values = {
+        "latency": (estimate.latency, 1.0, 4),
+        "backlash_deg": (estimate.backlash, math.degrees(1.0), 3),
+        "stiffness": (estimate.stiffness, 1.0, 2),
+        "friction": (estimate.friction, 1.0, 4),
+        "no_load_speed": (estimate.no_load_speed, 1.0, 2),
+        "resolution_deg": (Measured(estimate.resolution, 0.0), math.degrees(1.0), 4),
+    }
+    return {
+        key: [round(scale * found.value, digits), round(scale * found.deviation, digits)]
+        for key, (found, scale, digits) in values.items()
+        if found is not None
+    }
+
+
+def _line(joint: str, estimate: JointEstimate) -> str:
+    shown = (
+        _shown(estimate.latency, 1e3, 1),
+        _shown(estimate.backlash, math.degrees(1.0), 2),
+        _shown(estimate.stiffness, 1.0, 1),
+        _shown(estimate.friction, 1.0, 3),
+        _shown(estimate.no_load_speed, 1.0, 2),
+        f"{math.degrees(estimate.resolution):.3f}",
+    )
+    return f"  {joint:20s} {'  '.join(shown)}; {math.degrees(estimate.residual):.2f}"
+
+
+def _shown(found: Measured | None, scale: float, digits: int) -> str:
+    text = "-" if found is None else f"{scale * found.value:.{digits}f} ± {scale * found.deviation:.{digits}f}"
+    return f"{text:>14s}"

@@ -312,15 +312,19 @@ def _turned(by: Array, mounting: Array) -> tuple[float, float, float]:
 
 def save(file: RobotFile, settings: ServoSettings, corrections: Corrections) -> Path:
     """Writes the corrections into the robot file and records the backup for `undo`. Returns the backup."""
-    text = corrected(file, settings, corrections)
-    backup = save_text(file.path, text, "servos")
+    return save_measured(file.path, corrected(file, settings, corrections), "servos")
+
+
+def save_measured(path: Path, text: str, key: str) -> Path:
+    """Replaces the robot file by a text and records the backup for `undo`. Returns it; raises as `save_text`."""
+    backup = save_text(path, text, key)
     record = {"date": time.strftime("%Y-%m-%d %H:%M"), "backup": backup.name, "written": text}
-    replace_file(_record_path(file.path), json.dumps(record))
+    replace_file(_record_path(path), json.dumps(record))
     return backup
 
 
 def undo(path: Path, dialog: Dialog) -> Sentence:
-    """Puts the robot file back to what it was before the last self-calibration; asks if it was edited since.
+    """Puts the robot file back to what it was before it last measured itself; asks if it was edited since.
 
     Raises RobotFileError if there is nothing to undo, and OSError.
     """
