@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.robots.robot_keys import MEASURED, MEASURED_DATE
-from hexapod_control.config.schema import checked_section, refuse_unknown, require
+from hexapod_control.config.schema import CheckedValues, checked_section, refuse_unknown, require
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.reality import Reality, reality
 from hexapod_control.core.robot import FRICTION_SHARE
@@ -50,8 +51,7 @@ def _pairs(entry: DocumentEntry) -> dict[str, tuple[float, float]]:
     found = {}
     for row in MEASURED:
         if row.key in entry.children:
-            value, deviation = row.value(entry.children[row.key])  # type: ignore[misc]
-            found[row.key] = float(value), float(deviation)
+            found[row.key] = CheckedValues.checked(entry, (row,)).point(row.key)
     return found
 
 
@@ -62,7 +62,7 @@ def measured_reality(file: RobotFile) -> Reality:
     values = measured_values(file)
     if not values:
         return found
-    arrays = {
+    arrays: dict[str, Any] = {
         name: np.array(getattr(found, name))
         for name in ("latency", "backlash", "stiffness", "friction", "no_load_speed", "resolution")
     }

@@ -173,7 +173,7 @@ def identify(recordings: Sequence[JointRecording], joints: Sequence[Joint]) -> l
         whole = ServoFit([recordings[row] for row in swinging], [joints[row] for row in swinging])
         better = whole.fit(np.array([fits[row].values for row in swinging]), prior, spread)
         for row, fit in zip(swinging, better, strict=True):
-            fits[row] = fit
+            fits[row] = min(fits[row], fit, key=lambda each: each.residual)
     return [_estimate(*each) for each in zip(joints, steps, finest, fits, weighed, strict=True)]
 
 

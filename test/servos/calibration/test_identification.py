@@ -48,13 +48,12 @@ def test_a_robot_measures_itself_and_its_file_has_the_values_until_they_are_take
     simulated_time, own, monkeypatch
 ):
     monkeypatch.setattr(identification, "SWEEP_SPEED", math.radians(45.0))
-    monkeypatch.setattr(identification, "PERIOD_S", 0.02)
     held = HeldRobot.drawn(simulated_time, 0)
     before = own.read_text()
     user = Operator()
     result = IdentificationDialog(load(own), held.settings, held.recorder(), user).run()
     assert result.kind == "identify_written" and result.values["count"] == 18
-    assert not held.world.torques.any()
+    assert held.is_off
     found = measured_reality(load(own))
     assert np.abs(np.degrees(found.backlash - held.errors.backlash)).max() < 0.2
     assert found.stiffness[:, 0] == pytest.approx(1.0)  # of the coxas nothing is known
@@ -69,7 +68,7 @@ def test_a_servo_that_does_not_move_is_named_and_the_legs_go_back(simulated_time
     with pytest.raises(NotIdentifiedError, match="does not move: check its horn") as error:
         IdentificationDialog(load(own), held.settings, held.recorder(), Operator()).run()
     assert error.value.args[0].values["id"] == held.settings.joints[3].id
-    assert own.read_text() == before and not held.world.torques.any()
+    assert own.read_text() == before and held.is_off
     assert held.world.positions == pytest.approx(start, abs=30)
 
 
@@ -79,7 +78,7 @@ def test_a_robot_that_is_not_on_its_stand_is_refused(simulated_time, own, monkey
     held.world.is_held = False
     with pytest.raises(NotIdentifiedError, match="is the robot on its stand, with all feet free"):
         IdentificationDialog(load(own), held.settings, held.recorder(), Operator()).run()
-    assert not held.world.torques.any()
+    assert held.is_off
 
 
 def test_servos_without_angles_are_refused_with_what_cannot_be_known(simulated_time):

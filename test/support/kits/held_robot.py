@@ -13,8 +13,6 @@ from hexapod_control.servos.emulator.device_registry import emulated_device
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.servo_section import standard
 
-STUCK_DEG = 1e-6
-
 
 class HeldRobot:
     """A robot with torque off, hanging from its stand; `errors` are those of its `Reality`."""
@@ -46,6 +44,12 @@ class HeldRobot:
             sleep=self.time.sleep,
             progress=self.progress.append,
         )
+
+    @property
+    def is_off(self):
+        """Whether no servo has torque, once the line is silent."""
+        self.time.sleep(0.1)
+        return not self.world.torques.any()
 
     @property
     def joints(self):
