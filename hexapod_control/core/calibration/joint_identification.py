@@ -20,19 +20,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from hexapod_control.core.calibration.joint_recording import REST_S, JointRecording, Step, resolution
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import FRICTION_SHARE, Joint
 
-REST_S = 0.1  # at the end of a step, over which angles are averaged
 MIN_STEPS = 6  # of a joint
 NOISE = math.radians(0.01)  # [rad] of an angle at rest, besides its resolution
 FAR_DEVIATIONS = 4.0  # of a rest from the model, from which on it is left out: the joint stayed within its play
 PASSES = 12  # of a fit
+HOLDING_SHARES = (0.3, 1.0, 3.0, 100.0)  # of the usual friction, with which a joint stays where it has come to rest
 SWEEP_PART = 8  # readings of a sweep that are averaged
 PRIOR_SLACK = math.radians(3.0)  # [rad] deviation
 PRIOR_LAG_S = 0.2  # deviation of that of a joint
@@ -40,7 +41,6 @@ UNKNOWN_SHARE = 0.35  # deviation of a stiffness or a friction, as a share, from
 WIDE = math.radians(12.0)  # [rad] a longer step is for the speed
 LEVEL_SHARE = 0.12  # difference between the speeds of two parts of a wide step that reached its speed
 MAX_LATENCY_S = 0.15
-STILL_SHARE = 0.2  # of a step that a joint must move at least
 SIMULATION_STEP_S = 0.002  # as in the physics
 TIMING_S = 0.001  # deviation of the time of a reading
 FIT_PASSES = 18
@@ -73,63 +73,6 @@ class JointEstimate:
     residual: float  # [rad] rms of what the model leaves
 
 
-class SweepReading(NamedTuple):
-    """A reading during a slow sweep at constant speed."""
-
-    goal: float  # [rad] at that time
-    angle: float  # [rad]
-    torque: float  # [N m] that holds the leg
-    speed: float  # [rad/s] of the goal
-
-
-@dataclass(slots=True)
-class JointRecording:
-    """The steps of one joint: when each goal was sent, which torque holds the leg there, and what was read."""
-
-    goals: list[tuple[float, float, float]] = field(default_factory=list)  # time, angle, torque
-    readings: list[tuple[float, float]] = field(default_factory=list)  # time, angle
-    breaks: set[int] = field(default_factory=set)  # goals before which the joint was moved by something else
-    sweeps: list[SweepReading] = field(default_factory=list)
-
-    @property
-    def is_still(self) -> bool:
-        """Whether the joint did not follow its goals."""
-        goals = np.array([goal for _, goal, _ in self.goals])
-        angles = np.array([angle for _, angle in self.readings])
-        return not len(angles) or bool(np.ptp(angles) < STILL_SHARE * np.ptp(goals))
-
-    def steps(self) -> list[_Step]:
-        """The steps, each with the rests before and after it."""
-        times, angles = np.array(self.readings).reshape(-1, 2).T
-        ends = [*(time for time, *_ in self.goals[1:]), math.inf]
-        rests: list[float] = []
-        found: list[_Step] = []
-        for index, ((time, goal, torque), end) in enumerate(zip(self.goals, ends, strict=True)):
-            inside = (times >= time) & (times < end)
-            last = times[inside][-1] if inside.any() else time
-            at_rest = inside & (times > last - REST_S)
-            rests.append(float(angles[at_rest].mean()) if at_rest.any() else math.nan)
-            if index == 0 or index in self.breaks:
-                continue
-            change = goal - self.goals[index - 1][1]
-            same = bool(found) and index - 1 not in self.breaks and found[-1].change * change > 0.0
-            found.append(_Step(change, goal, torque, rests[-2], rests[-1], times[inside] - time, angles[inside], same))
-        return [step for step in found if math.isfinite(step.before + step.after)]
-
-
-class _Step(NamedTuple):
-    """One step of a goal."""
-
-    change: float  # [rad] of the goal
-    goal: float  # [rad]
-    torque: float  # [N m] that holds the leg
-    before: float  # [rad] at rest
-    after: float  # [rad]
-    times: Array  # (m,) [s] since the goal
-    angles: Array  # (m,) [rad]
-    is_same_way: bool  # as the step before
-
-
 class _Response(NamedTuple):
     """How a joint follows steps with its play on one side: values as the last three of a fit."""
 
@@ -156,7 +99,7 @@ def identify(recordings: Sequence[JointRecording], joints: Sequence[Joint]) -> l
     steps = [recording.steps() for recording in recordings]
     if any(len(each) < MIN_STEPS for each in steps):
         raise ValueError("a joint has too few steps")
-    finest = [_resolution(recording) for recording in recordings]
+    finest = [resolution(recording) for recording in recordings]
     usual = [_usual(joint) for joint in joints]
     responses = [_response(*each) for each in zip(steps, finest, joints, strict=True)]
     known = (recordings, steps, finest, joints, responses)
@@ -177,7 +120,7 @@ def identify(recordings: Sequence[JointRecording], joints: Sequence[Joint]) -> l
     return [_estimate(*each) for each in zip(joints, steps, finest, fits, weighed, strict=True)]
 
 
-def _is_weighed(steps: Sequence[_Step], joint: Joint) -> bool:
+def _is_weighed(steps: Sequence[Step], joint: Joint) -> bool:
     return max(abs(step.torque) for step in steps) > WEIGHED_SHARE * joint.stall_torque
 
 
@@ -226,15 +169,9 @@ def _friction_of_others(alone: Sequence[_Static], usual: Sequence[Measured], row
     return Measured(float(np.median(known)) * usual[row].value, spread * usual[row].value)
 
 
-def _resolution(recording: JointRecording) -> float:
-    changes = np.diff(np.unique([angle for _, angle in recording.readings]))
-    changes = changes[changes > 1e-9]
-    return float(changes.min()) if len(changes) else 0.0
-
-
 def _static(
     recording: JointRecording,
-    steps: Sequence[_Step],
+    steps: Sequence[Step],
     resolution: float,
     joint: Joint,
     response: _Response | None,
@@ -242,31 +179,35 @@ def _static(
 ) -> _Static:
     """Fits rests and sweeps of a joint. Each belongs to the side of the play that explains it better."""
     error, torque, way, speed, deviation = _balances(recording, steps, resolution)
-    usual = FRICTION_SHARE * joint.stall_torque
-    side = np.sign(torque + way * usual)
     soft = 1.0 / joint.stiffness
     lag = _lag(response)
     prior = np.diag([1.0 / soft, 1.0 / PRIOR_SLACK, 1.0 / friction.deviation, 1.0 / lag.deviation])
-    aim = np.array(
-        [1.0, joint.traits.backlash / 2.0 / PRIOR_SLACK, friction.value / friction.deviation, lag.value / lag.deviation]
-    )
-    used = np.ones(len(error), dtype=bool)
-    values = np.zeros(4)
-    for _ in range(PASSES):
-        rows = np.column_stack([torque, side, way, speed]) / deviation[:, None]
-        system = np.vstack([rows[used], prior])
-        values = np.linalg.lstsq(system, np.concatenate([(error / deviation)[used], aim]), rcond=None)[0]
-        plain = error - np.column_stack([torque, way, speed]) @ values[[0, 2, 3]]
-        new_side = np.where(np.abs(plain - values[1]) < np.abs(plain + values[1]), 1.0, -1.0)
-        left = (plain - new_side * values[1]) / deviation
-        new_used = np.abs(left) < FAR_DEVIATIONS * max(1.0, 1.5 * float(np.median(np.abs(left))))
-        if (new_side == side).all() and (new_used == used).all():
-            break
-        side, used = new_side, new_used
-    left = left[used]
-    worse = max(1.0, float(left @ left) / max(1, len(left) - 4))
-    covariance = np.linalg.inv(system.T @ system) * worse
-    return _Static(values, covariance, float(np.sqrt(np.mean((left * deviation[used]) ** 2))))
+    usual_slack = joint.traits.backlash / 2.0 / PRIOR_SLACK
+    aim = np.array([1.0, usual_slack, friction.value / friction.deviation, lag.value / lag.deviation])
+    best: tuple[float, _Static] | None = None
+    for holding in HOLDING_SHARES:  # sides from which the passes begin, as they may end in a poor one
+        side = np.sign(torque + way * holding * FRICTION_SHARE * joint.stall_torque)
+        used = np.ones(len(error), dtype=bool)
+        for _ in range(PASSES):
+            rows = np.column_stack([torque, side, way, speed]) / deviation[:, None]
+            system = np.vstack([rows[used], prior])
+            values = np.linalg.lstsq(system, np.concatenate([(error / deviation)[used], aim]), rcond=None)[0]
+            plain = error - np.column_stack([torque, way, speed]) @ values[[0, 2, 3]]
+            new_side = np.where(np.abs(plain - values[1]) < np.abs(plain + values[1]), 1.0, -1.0)
+            left = (plain - new_side * values[1]) / deviation
+            new_used = np.abs(left) < FAR_DEVIATIONS * max(1.0, 1.5 * float(np.median(np.abs(left))))
+            if (new_side == side).all() and (new_used == used).all():
+                break
+            side, used = new_side, new_used
+        cost = float(np.minimum(np.abs(left), FAR_DEVIATIONS) @ np.minimum(np.abs(left), FAR_DEVIATIONS))
+        cost += float(np.sum((prior @ values - aim) ** 2))
+        left = left[used]
+        worse = max(1.0, float(left @ left) / max(1, len(left) - 4))
+        residual = float(np.sqrt(np.mean((left * deviation[used]) ** 2)))
+        if best is None or cost < best[0]:
+            best = cost, _Static(values, np.linalg.inv(system.T @ system) * worse, residual)
+    assert best is not None
+    return best[1]
 
 
 def _lag(response: _Response | None) -> Measured:
@@ -278,7 +219,7 @@ def _lag(response: _Response | None) -> Measured:
     return Measured(float(response.values[0]) + lag, deviation)
 
 
-def _balances(recording: JointRecording, steps: Sequence[_Step], resolution: float) -> tuple[Array, ...]:
+def _balances(recording: JointRecording, steps: Sequence[Step], resolution: float) -> tuple[Array, ...]:
     """Error [rad], torque [N m], way, speed [rad/s] and deviation [rad] of rests and parts of sweeps (m,) each."""
     small = [step for step in steps if abs(step.change) < WIDE]
     rounding = resolution / math.sqrt(12.0)
@@ -296,7 +237,7 @@ def _balances(recording: JointRecording, steps: Sequence[_Step], resolution: flo
     return tuple(np.array(rows).T)
 
 
-def _estimate(joint: Joint, steps: Sequence[_Step], resolution: float, fit: Fit, weighed: bool) -> JointEstimate:
+def _estimate(joint: Joint, steps: Sequence[Step], resolution: float, fit: Fit, weighed: bool) -> JointEstimate:
     log_spring, slack, stuck, latency, log_lag, log_ratio = fit.values.tolist()
     deviations = fit.deviations
     residual = fit.residual
@@ -327,7 +268,7 @@ def step_response(times: Array, damping: float, inertia: float) -> Array:
     return found
 
 
-def _response(steps: Sequence[_Step], resolution: float, joint: Joint) -> _Response | None:
+def _response(steps: Sequence[Step], resolution: float, joint: Joint) -> _Response | None:
     """Latency and time constants, as in a fit, by the steps in the direction of those before, without play."""
     usual = _prior(joint)[3:]
     chosen = [step for step in steps if step.is_same_way and abs(step.change) < WIDE]
@@ -381,7 +322,7 @@ def _least_squares(left: Callable[[Array], Array], start: Array) -> tuple[Array,
     return values, np.linalg.inv(normal)
 
 
-def _speed(steps: Sequence[_Step]) -> Measured | None:
+def _speed(steps: Sequence[Step]) -> Measured | None:
     """The speed [rad/s] at which wide steps level off; None if none does."""
     found = []
     for step in steps:
@@ -478,7 +419,7 @@ class ServoFit:
                 self._resets.setdefault(at, []).append((column, part.start))
                 at += length
         self._deviations = [
-            np.concatenate([_deviations(part, _resolution(recording)) for part in parts])
+            np.concatenate([_deviations(part, resolution(recording)) for part in parts])
             for parts, recording in zip(self._segments, recordings, strict=True)
         ]
 

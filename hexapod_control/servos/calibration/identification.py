@@ -20,11 +20,10 @@ from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.calibration.joint_identification import (
     MIN_STEPS,
     JointEstimate,
-    JointRecording,
     Measured,
-    SweepReading,
     identify,
 )
+from hexapod_control.core.calibration.joint_recording import JointRecording, SweepReading
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, leg_forward
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Leg, Robot
