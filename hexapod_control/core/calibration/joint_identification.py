@@ -145,7 +145,8 @@ def _simple_fit(joint: Joint, static: _Static, response: _Response | None) -> Fi
     deviations[:3] = off[0] / soft if soft > 0.0 else math.inf, off[1], off[2] * spring / usual
     residual = static.residual
     if response is not None:
-        values[3:], deviations[3:] = response.values, response.deviations
+        values[3:] = response.values
+        deviations[3:] = response.deviations
         residual = math.hypot(residual, response.residual) / math.sqrt(2.0)
     return Fit(values, deviations, residual)
 
@@ -261,7 +262,8 @@ def step_response(times: Array, damping: float, inertia: float) -> Array:
     root = np.sqrt(complex(damping**2 - 4.0 * inertia))
     if abs(root) < 1e-4 * damping:
         root = complex(1e-4 * damping)
-    first, second = (-damping + root) / (2.0 * inertia), (-damping - root) / (2.0 * inertia)
+    first = (-damping + root) / (2.0 * inertia)
+    second = (-damping - root) / (2.0 * inertia)
     since = np.maximum(times, 0.0)
     response = 1.0 + (second * np.exp(first * since) - first * np.exp(second * since)) / (first - second)
     found: Array = np.where(times > 0.0, response.real, 0.0)

@@ -109,11 +109,10 @@ def stand_sweeps(robot: Robot, bounds: Bounds) -> list[Sweep]:
             row = sorted(pose[column] for pose in clear if pose[3 - column] == other)
             gap = 1.5 * (bounds[column][1] - bounds[column][0]) / GRID
             for run in np.split(np.array(row), np.flatnonzero(np.diff(row) > gap) + 1):
-                low, high = float(run[0]), float(run[-1])
                 poses = [_with(clear[0][0], other, column, angle) for angle in run.tolist()]
                 change = float(np.ptp([weight_torques(robot.legs[0], pose)[column] for pose in poses]))
                 if len(run) > 1 and (best is None or change > best[0]):
-                    best = change, Sweep(poses[0], column, low, high)
+                    best = change, Sweep(poses[0], column, float(run[0]), float(run[-1]))
         if best is not None:
             found.append(best[1])
     return found
@@ -134,7 +133,7 @@ def _clear(robot: Robot, bounds: Bounds, room: float) -> Iterator[LegJoints]:
 
 
 def _is_clear(robot: Robot, leg: Leg, pose: LegJoints) -> bool:
-    knee, foot = leg_forward(leg, pose)[0], leg_forward(leg, pose)[1]
+    knee, foot = leg_forward(leg, pose)
     lowest = robot.foot_radius + CLEARANCE_M - robot.walk.height
     out = leg.coxa.length
     return bool(foot[2] + leg.hip[2] > lowest and foot[0] > out and knee[0] > 0.0)
