@@ -174,7 +174,7 @@ def test_a_foot_caught_under_an_obstacle_slows_the_walk_and_comes_free():
 
     def hold(_):
         pull = 4000.0 * (place - data.xpos[foot])
-        data.xfrc_applied[foot, :3] = pull * min(1.0, 80.0 / max(float(np.linalg.norm(pull)), 1e-9))
+        data.xfrc_applied[foot, :3] = pull * min(1.0, 120.0 / max(float(np.linalg.norm(pull)), 1e-9))
 
     walk.force = hold
     walk.run(6.0, FORWARD, until=lambda: walk.mishap is not None)
@@ -219,6 +219,13 @@ def test_a_robot_that_walks_over_a_high_stair_edge_stalls_no_servo_and_stops_if_
 
 
 def test_a_robot_that_hangs_on_a_stair_edge_stops_and_reports_it():
-    walk = stairs(-0.8)
+    walk = stairs(-1.0)
     walk.run(14.0, FORWARD, until=walk.is_in(RobotState.FALLEN))
     assert walk.mishap.text.startswith("the robot hangs (roll ") and walk.tilt < 40.0
+
+
+def test_a_robot_that_makes_no_way_at_a_stair_edge_stops_and_says_which_leg_is_held():
+    walk = stairs(-0.7)
+    walk.run(14.0, FORWARD, until=lambda: walk.mishap is not None and walk.planner.state is RobotState.STANDING)
+    assert walk.mishap.kind is MishapKind.HINDERED
+    assert "right_middle is held" in walk.mishap.text

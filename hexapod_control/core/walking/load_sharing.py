@@ -135,10 +135,10 @@ class LoadSharing(Copyable):
         self._times = tuple([time + dt * c for time, c in zip(self._times, counted, strict=True)])
         self._standing = self._standing + dt if tick.phase is None else 0.0
         if self._standing > STANDING_TIME_S:
-            self._update(tick.rows, STANDING_GAIN, STANDING_DEAD_ZONE_M)
+            self._update(tick.rows, STANDING_GAIN, STANDING_DEAD_ZONE_M, math.inf)
             self._clear()
         elif tick.phase is not None and tick.phase < self._phase:
-            self._update(tick.rows, self._gain, DEAD_ZONE_M)
+            self._update(tick.rows, self._gain, DEAD_ZONE_M, limit)
             self._gain = max(LAST_GAIN, GAIN_DECAY * self._gain)
             self._clear()
         self._phase = 0.0 if tick.phase is None else tick.phase
@@ -148,8 +148,11 @@ class LoadSharing(Copyable):
             change = TRIM_SPEED * dt
             self.heights = tuple(change_towards(a, b, change) for a, b in zip(self.heights, self._goal, strict=True))
 
-    def _update(self, rows: Sequence[int], gain: float, dead_zone: float) -> None:
-        """Takes a share (0 to 1) of the height errors back, if they exceed the dead zone [m]."""
+    def _update(self, rows: Sequence[int], gain: float, dead_zone: float, plausible: float) -> None:
+        """Takes a share (0 to 1) of the height errors back, if they exceed the dead zone [m].
+
+        Beyond a plausible error [m] something else pulls at a foot, such as what it is caught in: nothing is learned.
+        """
         if min(self._times) <= 0.0:
             return
         means = [total / time for total, time in zip(self._sums, self._times, strict=True)]
@@ -159,7 +162,7 @@ class LoadSharing(Copyable):
             return
         a, b, c = plane
         low = [(z - a * x - b * y - c) / self._legs[row].stiffness for row, (x, y, z) in zip(rows, points, strict=True)]
-        if max(map(abs, low)) > dead_zone:
+        if dead_zone < max(map(abs, low)) <= plausible:
             goal = [*self._goal]
             for row, error in zip(rows, low, strict=True):
                 goal[row] += gain * error
