@@ -33,6 +33,7 @@ MIN_STEPS = 6  # of a joint
 NOISE = math.radians(0.01)  # [rad] of an angle at rest, besides its resolution
 FAR_DEVIATIONS = 4.0  # of a rest from the model, from which on it is left out: the joint stayed within its play
 PASSES = 12  # of a fit
+IMPLAUSIBLE_SHARE = 4.0  # of the usual friction
 HOLDING_SHARES = (0.3, 1.0, 3.0, 100.0)  # of the usual friction, with which a joint stays where it has come to rest
 SWEEP_PART = 8  # readings of a sweep that are averaged
 PRIOR_SLACK = math.radians(3.0)  # [rad] deviation
@@ -135,6 +136,11 @@ def _simple_fit(joint: Joint, static: _Static, response: _Response | None) -> Fi
     """What rests, sweeps and steps tell without a simulation."""
     soft, slack, stuck, _ = static.values.tolist()
     off = np.sqrt(np.diag(static.covariance))
+    likely = _usual(joint).value
+    if stuck > IMPLAUSIBLE_SHARE * likely:  # the joint stayed on one side wherever it came to rest: play looks the same
+        slack += stuck - likely
+        stuck = likely
+        off[1:3] = likely, math.inf
     share = max(soft * joint.stiffness, 0.3)
     usual = _usual(joint).value * joint.stiffness
     spring = joint.stiffness / share
@@ -336,8 +342,8 @@ def _speed(steps: Sequence[Step]) -> Measured | None:
         for low, high in ((0.2, 0.45), (0.4, 0.65)):
             inside = np.flatnonzero((share[:reached] >= low) & (share[:reached] <= high))
             if len(inside) >= 2:
-                first, last = inside[0], inside[-1]
-                parts.append((share[last] - share[first]) / (step.times[last] - step.times[first]))
+                span = [inside[0], inside[-1]]
+                parts.append(float(np.ptp(share[span]) / np.ptp(step.times[span])))
         if len(parts) == 2 and abs(parts[0] - parts[1]) < LEVEL_SHARE * max(parts):
             found.append(abs(step.change) * float(np.mean(parts)))
     if len(found) < 2:
