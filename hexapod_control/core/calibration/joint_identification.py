@@ -205,7 +205,8 @@ def _static(
             new_used = np.abs(left) < FAR_DEVIATIONS * max(1.0, 1.5 * float(np.median(np.abs(left))))
             if (new_side == side).all() and (new_used == used).all():
                 break
-            side, used = new_side, new_used
+            side = new_side
+            used = new_used
         cost = float(np.minimum(np.abs(left), FAR_DEVIATIONS) @ np.minimum(np.abs(left), FAR_DEVIATIONS))
         cost += float(np.sum((prior @ values - aim) ** 2))
         left = left[used]
