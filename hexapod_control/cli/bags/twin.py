@@ -7,10 +7,10 @@ from pathlib import Path
 
 from hexapod_control.cli.bounded_options import InputError, add_number, add_robot, output_file
 from hexapod_control.config.errors import DONE
-from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.measured_section import measured_reality
+from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.shipped_files import use_venv_prefix
-from hexapod_control.core.reality import REALITIES, SEED, Reality, expected, reality
-from hexapod_control.core.robot import Robot
+from hexapod_control.core.reality import REALITIES, SEED, Reality, reality
 
 TOGETHER = (
     "With these values together the twin walks most like the robot. They are not its own: each also takes up errors of "
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reality",
         choices=tuple(REALITIES),
-        help="errors of the twin (default: those that all servos of its models have)",
+        help="errors of the twin (default: those that hexapod identify measured, else those of its servo models)",
     )
     add_number(parser, "--reality-seed", SEED)
     picture = output_file("a picture", (".png",))
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
     use_venv_prefix()
     robot_file = load(args.robot)
-    errors = _errors(robot_file.robot, args)
+    errors = _errors(robot_file, args)
     try:
         twin = Twin(robot_file, load_run(args.bag))
     except BagError as error:
@@ -66,5 +66,5 @@ def run(args: argparse.Namespace) -> int:
     return DONE
 
 
-def _errors(robot: Robot, args: argparse.Namespace) -> Reality:
-    return expected(robot) if args.reality is None else reality(robot, args.reality, args.reality_seed)
+def _errors(file: RobotFile, args: argparse.Namespace) -> Reality:
+    return measured_reality(file) if args.reality is None else reality(file.robot, args.reality, args.reality_seed)

@@ -14,7 +14,7 @@ from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.robots.robot_keys import MEASURED, MEASURED_DATE
 from hexapod_control.config.schema import CheckedValues, checked_section, refuse_unknown, require
 from hexapod_control.core.names import JOINTS
-from hexapod_control.core.reality import Reality, reality
+from hexapod_control.core.reality import Reality, expected
 from hexapod_control.core.robot import FRICTION_SHARE
 
 Pairs = Mapping[tuple[int, int], Mapping[str, tuple[float, float]]]
@@ -56,15 +56,18 @@ def _pairs(entry: DocumentEntry) -> dict[str, tuple[float, float]]:
 
 
 def measured_reality(file: RobotFile) -> Reality:
-    """The robot without errors but those measured; its play has the dead band in it. Raises RobotFileError."""
+    """Errors as measured, those of the servo models elsewhere; measured play has the dead band in it.
+
+    Raises RobotFileError.
+    """
     robot = file.robot
-    found = reality(robot, "ideal")
+    found = expected(robot)
     values = measured_values(file)
     if not values:
         return found
     arrays: dict[str, Any] = {
         name: np.array(getattr(found, name))
-        for name in ("latency", "backlash", "stiffness", "friction", "no_load_speed", "resolution")
+        for name in ("latency", "backlash", "stiffness", "friction", "no_load_speed", "resolution", "dead_band")
     }
     for (row, column), pairs in values.items():
         joint = robot.legs[row].joints[column]
@@ -79,4 +82,6 @@ def measured_reality(file: RobotFile) -> Reality:
         for key, (value, _) in pairs.items():
             name, scale = scales[key]
             arrays[name][row, column] = value * scale
+            if name == "backlash":
+                arrays["dead_band"][row, column] = 0.0
     return replace(found, **arrays)
