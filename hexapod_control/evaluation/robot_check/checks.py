@@ -19,6 +19,7 @@ from hexapod_control.core.statics.leg_compliance import MIN_SWAY_PERIODS, sway_p
 from hexapod_control.core.statics.leg_loads import LoadedLeg
 from hexapod_control.core.statics.moving_mass import neutral_center
 from hexapod_control.core.statics.static_stability import GRAVITY
+from hexapod_control.core.workspace.crawl import MARGINS
 from hexapod_control.core.workspace.robot_gaits import least_support
 from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, stable_share
 from hexapod_control.core.workspace.strides.leg_centers import distance_from_body
@@ -292,8 +293,9 @@ def margins(subject: Subject) -> Iterator[Remark]:
     for name, gait in subject.capabilities.gaits.items():
         margin = least_support(subject.robot, gait).margin
         text = f"{name}: the center of mass stays {1e3 * margin:.0f} mm inside the feet on the ground"
-        poor = margin < SMALL_MARGIN_M
-        change = f"move the center of mass or the footholds by {1e3 * (SMALL_MARGIN_M - margin):.0f} mm" if poor else ""
+        usual = SMALL_MARGIN_M if gait.sway is None else MARGINS[0]  # the body sways no farther than it must
+        poor = margin < usual
+        change = f"move the center of mass or the footholds by {1e3 * (usual - margin):.0f} mm" if poor else ""
         seriousness = Seriousness.NOTE if poor else Seriousness.FIGURE
         yield Remark(seriousness, "margin", text, change, {"gait": name, "margin_m": round(margin, 5)})
     shares = subject.capabilities.envelope.stride_shares
