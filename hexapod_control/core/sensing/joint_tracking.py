@@ -23,6 +23,7 @@ from hexapod_control.core.sensing.odometry import MeasuredFoot, measured_feet, m
 MAX_DELAY_S = 0.2
 MAX_ERROR_RAD = 0.2  # of a joint: with a greater one its leg is held
 AVERAGING_TIME_S = 2.0  # of the squared errors
+MAX_GAP_S = 0.05  # between two samples: over a longer one the feet that bear load may have changed
 
 
 class TrackedTick(NamedTuple):
@@ -54,6 +55,7 @@ class JointTracking(Copyable):
         self._loads: Sequence[float] = ()  # [N]
         self.proven: tuple[bool, ...] = ()  # feet whose measured load was seen to vanish in a swing
         self._last: Sequence[float] | None = None
+        self._age = 0.0  # [s] of the last sample
         self.delay = 0.0  # [ticks]
         self.sag: tuple[float, ...] | None = None  # [m] by which the body gives way over each foot; None: unknown
         self.errors: tuple[float, ...] | None = (
@@ -71,13 +73,16 @@ class JointTracking(Copyable):
         self._joints = [tick.joints.ravel(), *self._joints[:count]]
         self._feet = [tick.feet, *self._feet[:count]]
         self._supports = [tick.support, *self._supports[:count]]
-        self.moved = Twist(0.0, 0.0, 0.0)
+        self._age += dt
+        late = self._age > MAX_GAP_S
+        self.moved = None if late else Twist(0.0, 0.0, 0.0)
         if len(self._joints) <= count:
             self.moved = None
             return
         if tick.measured is self._last:
             return
         self._last = tick.measured
+        self._age = 0.0
         angles = np.array(tick.measured)
         self._find_delay(dt, angles)
         rows = iter(tick.measured)
@@ -90,7 +95,7 @@ class JointTracking(Copyable):
             self._measured = ()
             return
         self._find_sag(feet)
-        if self._measured:
+        if self._measured and not late:
             shared = list(map(min, self._loads, loads))
             if sum(load > 0.0 for load in shared) < 2:  # feet that lift off or touch down are at rest over the ground
                 shared = list(map(max, self._loads, loads))

@@ -34,7 +34,6 @@ DEAD_ZONE = 0.015  # of the way, and ...
 TURN_DEAD_ZONE = 0.003  # ... of the way on the circle of the footholds: measured joints are not more accurate
 MAX_SPEED_CHANGE = 0.1  # of the speed, in a cycle in which measured joints count
 MAX_FIRST_PHASE = 0.1  # of a cycle that counts: the heading at its start is that at its end
-MIN_MEASURED_SHARE = 0.7  # of a cycle, in which the motion over the feet must be known
 MIN_CYCLE_WAY_M = 0.004  # of the feet: with shorter steps a difference says nothing
 SAME_COURSE = math.cos(math.radians(45.0))  # between two directions of travel that have the same errors
 
@@ -76,15 +75,16 @@ class _Cycle(Copyable):
         self.begins_with = sample.executed
         self.executed = ZERO  # [m, m, rad]
         self.moved = ZERO  # [m, m, rad] by measured joints ...
-        self.measured = 0.0  # [s] ... in this time
+        self.measured = True  # ... in every tick
         self.trusted = True
 
     def add(self, dt: float, sample: CourseSample) -> None:
         self.time += dt
         self.executed = _sum(self.executed, sample.executed.scaled(dt))
-        if sample.moved is not None:
+        if sample.moved is None:
+            self.measured = False
+        else:
             self.moved = _sum(self.moved, sample.moved)
-            self.measured += dt
         self.trusted &= sample.trusted and sample.gait == self.gait
         if sample.heading is None:
             self.heading = None
@@ -93,9 +93,7 @@ class _Cycle(Copyable):
     @property
     def missed(self) -> Twist | None:
         """Executed motion [m, m, rad] that the measured joints have not made; None if unknown."""
-        if self.measured < MIN_MEASURED_SHARE * self.time:
-            return None
-        return _sum(self.executed, self.moved.scaled(-self.time / self.measured))
+        return _sum(self.executed, self.moved.scaled(-1.0)) if self.measured else None
 
 
 class CourseControl(Copyable):
