@@ -10,8 +10,11 @@ from hexapod_control.core.sensing.sensor_inputs import Adaptation
 AHEAD = Twist(0.08, 0.0, 0.0)
 
 
-def run(planner, seconds, *, loads=None, drift=0.0, late=1):
-    """Targets of a walk whose joints follow `late` ticks later; the heading drifts by `drift` [rad/s]."""
+def run(planner, seconds, *, loads=None, drift=0.0, late=1, gap=0):
+    """Targets of a walk whose joints follow `late` ticks later; the heading drifts by `drift` [rad/s].
+
+    Of every 17 samples of the joints `gap` are lost.
+    """
     rows = []
     past = [planner.view.joint_angles] * late
     yaw = 0.0
@@ -19,7 +22,8 @@ def run(planner, seconds, *, loads=None, drift=0.0, late=1):
         planner.command(AHEAD)
         shiver = 1e-6 * (tick % 2)
         yaw += (drift + planner.view.course.shares.wz * 0.08) * DT
-        planner.sensors.joints.take((past[0] + shiver).ravel().tolist())
+        if tick % 17 >= gap:
+            planner.sensors.joints.take((past[0] + shiver).ravel().tolist())
         planner.sensors.imu.take_reading((shiver, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 9.81), yaw)
         if loads is not None:
             planner.sensors.contacts.take([load + shiver for load in loads])
@@ -47,4 +51,10 @@ def test_a_load_that_does_not_vanish_while_its_foot_swings_is_not_believed():
     swung = planner.view.foot_trims
     run(planner, 6.0, loads=(9.0, 1.0, 3.0, 2.0, 8.0, 3.0))
     assert planner.view.foot_trims == swung, "only the robot at rest has used it"
+    assert planner.view.course.shares.vx == pytest.approx(0.0, abs=0.001)
+
+
+def test_lost_samples_of_the_joints_do_not_count_as_lost_way():
+    planner = standing_planner("phantomx")
+    run(planner, 8.0, gap=6)
     assert planner.view.course.shares.vx == pytest.approx(0.0, abs=0.001)
