@@ -3,52 +3,30 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
 from pathlib import Path
 
-from hexapod_control.cli.bounded_options import CommandFailedError
-from hexapod_control.cli.servos import bus_access
-from hexapod_control.cli.servos.bus_access import Interrupted, interruptions
+from hexapod_control.cli.servos import bus_access, measurement
 from hexapod_control.cli.servos.terminal_dialog import TerminalDialog
-from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.config.section_writer import own_file
 from hexapod_control.config.sentence import Sentence
 from hexapod_control.config.shipped_files import use_venv_prefix
 from hexapod_control.core.calibration.pose_recording import PoseTour
-from hexapod_control.servos.calibration.dialog import Abandoned
-from hexapod_control.servos.calibration.self_calibration import NotCalibratedError, SelfCalibration, undo
+from hexapod_control.servos.calibration.self_calibration import NotCalibratedError, SelfCalibration
 from hexapod_control.servos.commissioning.stages import StageError
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the subcommand."""
-    parser.add_argument("robot", metavar="FILE", help="your robot file")
-    bus_access.add_bus_arguments(parser)
-    parser.add_argument("--undo", action="store_true", help="put the robot file back to before the last one")
+add_arguments = measurement.add_arguments
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the dialog. Returns 0 if written or undone, 1 if not, 128 + number of the signal that ended it."""
-    path = own_file(args.robot)
-    dialog = TerminalDialog()
-    try:
-        with interruptions():
-            if args.undo:
-                print(undo(path, dialog), flush=True)
-                return DONE
-            settings = bus_access.bus_settings(args, load(path))
-            calibration = SelfCalibration(lambda: load(path), lambda: settings, _record, dialog)
-            print(calibration.run(), flush=True)
-    except (NotCalibratedError, StageError) as error:
-        raise CommandFailedError(f"{Sentence.of(error)}; {Sentence('self_nothing_written')}") from None
-    except (Abandoned, Interrupted) as end:
-        with contextlib.suppress(OSError):  # the terminal may be gone
-            print(f"\n{Sentence('self_nothing_written')}", flush=True)
-        return end.exit_code if isinstance(end, Interrupted) else FAILED
-    return DONE
+    """Runs the dialog. Returns the exit code. Raises CommandFailedError."""
+
+    def measure(path: Path, dialog: TerminalDialog) -> Sentence:
+        settings = bus_access.bus_settings(args, load(path))
+        return SelfCalibration(lambda: load(path), lambda: settings, _record, dialog).run()
+
+    return measurement.run(args, measure, (NotCalibratedError, StageError))
 
 
 def _record(path: Path, settings: ServoSettings, tour: PoseTour) -> None:
