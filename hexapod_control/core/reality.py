@@ -195,7 +195,7 @@ def reality(robot: Robot, level: str, seed: int = 0) -> Reality:
 
 
 def expected(robot: Robot) -> Reality:
-    """The most likely errors of a robot that nobody has measured: those that all servos of its models have."""
+    """The most likely errors of a robot that has not been measured: those that all servos of its models have."""
     ideal = Reality(len(robot.legs))
     traits = _traits(robot)
     medians: dict[str, Any] = {

@@ -27,7 +27,7 @@ SIGNIFICANT = 3.0  # standard deviations of its mass, above which a payload coun
 LEAST_MASS = 1e-6  # [kg] that has a place
 SETTLING_S = 1.0  # of rest before a robot weighs itself
 WEIGHING_S = 2.0  # for each of two estimates ...
-STEADY_SHARE = 0.02  # ... which differ by less than this share of the weight: nobody loads it meanwhile
+STEADY_SHARE = 0.02  # ... which differ by less than this share of the weight: the load does not change meanwhile
 
 
 class Payload(NamedTuple):

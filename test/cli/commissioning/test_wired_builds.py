@@ -1,4 +1,4 @@
-"""Builds that nobody has seen, from `hexapod new` to a walk on its feet, over a pseudo terminal and with real nodes.
+"""Unseen builds, from `hexapod new` to a walk on its feet, over a pseudo terminal and with real nodes.
 
 The builder makes three mistakes in each.
 """
