@@ -7,7 +7,8 @@ from typing import Any
 
 from std_srvs.srv import SetBool, Trigger
 
-RESET = (("estop", SetBool.Request(data=False)), ("reset_fault", Trigger.Request()))
+CLEAR = (("reset_fault", Trigger.Request()),)
+RESET = (("estop", SetBool.Request(data=False)), *CLEAR)
 ARM = (("arm", Trigger.Request()),)
 STEPS: Mapping[str, tuple[tuple[str, Any], ...]] = {  # services and what is sent to them, by request
     **{name: ((name, Trigger.Request()),) for name in ("stand", "sit", "stop", "disarm")},
@@ -15,4 +16,5 @@ STEPS: Mapping[str, tuple[tuple[str, Any], ...]] = {  # services and what is sen
     "reset": RESET,
     "arm": ARM,
     "rearm": RESET + ARM,
+    "reset_and_arm": CLEAR + ARM,  # after a fault that was no emergency stop: one that is latched stays so
 }

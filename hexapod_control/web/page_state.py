@@ -6,6 +6,7 @@ planted feet; velocities are (vx, vy, wz) in base_footprint.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -37,16 +38,33 @@ class DrawnState:
     height: float = 0.0  # [m] of base_link, last known
     tilt: tuple[float, float] = (0.0, 0.0)  # [rad] roll, pitch, last known
 
-    def locate_body(self, robot: Robot) -> None:
-        """Updates the planted feet and the pose of the body; the last pose holds if the feet do not give one."""
+    def locate_body(self, robot: Robot, measured: tuple[float, float] | None = None) -> None:
+        """Updates the planted feet and the pose of the body; the last pose holds if the feet do not give one.
+
+        A robot off its feet lies at its `measured` roll and pitch [rad], with its lowest point on the ground.
+        """
         if self.joints is None:
             return
         feet = np.asarray(forward(robot, self.joints))
+        if measured is not None:
+            self.planted = (False,) * len(feet)
+            self.tilt = measured
+            self.height = _lying_height(robot, feet, measured)
+            return
         self.planted = tuple(planted(self, feet))
         pose = attitude_over_feet(feet[np.array(self.planted, dtype=bool)].tolist(), robot.foot_radius)
         if pose is not None:
             self.height = pose.z
             self.tilt = (pose.roll, pose.pitch)
+
+
+def _lying_height(robot: Robot, feet: Array, tilt: tuple[float, float]) -> float:
+    """The height [m] of base_link at which the lowest of the body's corners and the feet touches the ground."""
+    half = np.array(robot.body.size) / 2.0
+    corners = np.array(robot.body.center) + half * np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+    roll, pitch = tilt
+    up = np.array([-math.sin(pitch), math.cos(pitch) * math.sin(roll), math.cos(pitch) * math.cos(roll)])
+    return -min(float((corners @ up).min()), float((feet @ up).min()) - robot.foot_radius)
 
 
 def shape(robot: Robot) -> dict[str, Any]:

@@ -25,12 +25,14 @@ HARDWARE = "the hardware node"
 REQUESTS = {  # what a page may request, and the node that carries it out by a service of that name
     "stand": "gait_planner",
     "sit": "gait_planner",
+    "recover": "gait_planner",
     "stop": "gait_planner",
     "cancel_motion": "gait_planner",
     "reload_gaits": "gait_planner",
     "estop": HARDWARE,
     "arm": HARDWARE,
     "rearm": HARDWARE,  # by several services
+    "reset_and_arm": HARDWARE,  # by several services
     "reset_world": "mujoco_sim",
     RESTART: "",
 }

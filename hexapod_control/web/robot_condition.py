@@ -42,7 +42,9 @@ class Step(Enum):
 
     STAND = "stand"
     SIT = "sit"
+    RECOVER = "recover"
     ARM = "arm"
+    RESET = "reset_and_arm"
     RELEASE = "rearm"
     RESTART = "restart"
     ESTOP = "estop"
@@ -51,7 +53,13 @@ class Step(Enum):
 
 # Kinds of controls, in the order in which they are locked: what the robot needs for one, it needs for all before it.
 CONTROLS = ("drive", "torque", "robot")
-NO_MOTION = ("why_estop", "why_torque_off", "why_unknown", "why_fault")  # reasons that also prevent motions
+NO_MOTION = (
+    "why_estop",
+    "why_torque_off",
+    "why_torque_fault",
+    "why_unknown",
+    "why_fault",
+)  # reasons that also prevent motions
 
 
 TONES = {
@@ -66,7 +74,8 @@ TONES = {
     RobotState.FAULT: Tone.BAD,
 }
 STATES: Mapping[str, tuple[Tone, Step]] = {
-    state.value: (tone, Step.SIT if state.value in UPRIGHT else Step.STAND) for state, tone in TONES.items()
+    **{state.value: (tone, Step.SIT if state.value in UPRIGHT else Step.STAND) for state, tone in TONES.items()},
+    RobotState.FALLEN.value: (Tone.BAD, Step.RECOVER),
 }
 
 
@@ -93,7 +102,9 @@ class RobotFacts:
     commanded: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m/s], [m/s], [rad/s]
     motion: str = ""
     node_ages: Mapping[str, float] = field(default_factory=dict)  # [s] since each node was heard
+    stalled: str = ""  # the node that converts nothing although it gets targets
     restartable: bool = False  # the silent node can be restarted from the page
+    low_battery: float | None = None  # [V] if it is below the limit of a warning
     errors: Mapping[str, str] = field(default_factory=dict)  # by node
     stop: PressedStop | None = None
 
@@ -132,7 +143,7 @@ def reason(facts: RobotFacts) -> str:
     if facts.latched:
         return "why_estop"
     if facts.torque is False:
-        return "why_torque_off"
+        return "why_torque_fault" if _hardware_fault(facts) else "why_torque_off"
     if _low(facts):
         return "why_low"
     return "" if facts.state in DRIVABLE else f"why_{facts.state if facts.state in STATES else 'unknown'}"
@@ -147,9 +158,9 @@ def _stale(facts: RobotFacts) -> Condition | None:
     torque = _without_torque(facts)
     if torque is not None:
         return Condition(say, Tone.UNKNOWN, torque.step, torque.why, values, silent=True)
-    if say == "stale" and facts.restartable:
+    if say in ("stale", "stalled") and facts.restartable:
         return Condition(say, Tone.UNKNOWN, Step.RESTART, "why_hung", values, silent=True)
-    if say == "stale":
+    if say in ("stale", "stalled"):
         return Condition(say, Tone.UNKNOWN, _last_step(facts), "why_silent", values, silent=True)
     return Condition(say, Tone.UNKNOWN, _last_step(facts), say, values, silent=True)
 
@@ -163,6 +174,8 @@ def _stale_message(facts: RobotFacts) -> tuple[str, dict[str, Any]] | None:
     """Message key and values for missing or old data; None if there are none."""
     if facts.torque is None and not facts.node_ages and not facts.state:
         return "nothing", {}
+    if facts.stalled:
+        return "stalled", {"node": facts.stalled}
     silent = _silent_in_chain(facts.node_ages)
     if silent:
         return "stale", silent
@@ -196,9 +209,16 @@ def _without_torque(facts: RobotFacts) -> Condition | None:
         return Condition("estop_by", Tone.BAD, Step.RELEASE, reason(facts), values)
     if facts.latched:
         return Condition("estop", Tone.BAD, Step.RELEASE, reason(facts))
+    if facts.torque is False and (fault := _hardware_fault(facts)):
+        return Condition("torque_fault", Tone.BAD, Step.RESET, reason(facts), {"text": fault})
     if facts.torque is False:
         return Condition("torque_off", Tone.WARN, Step.ARM, reason(facts))
     return None
+
+
+def _hardware_fault(facts: RobotFacts) -> str:
+    """The error of the node that switches the torque; empty if it reports none."""
+    return next((facts.errors[node] for node in HARDWARE_NODES if node in facts.errors), "")
 
 
 def _faulty(facts: RobotFacts) -> Condition | None:
@@ -209,9 +229,12 @@ def _faulty(facts: RobotFacts) -> Condition | None:
 
 
 def _impaired(facts: RobotFacts) -> Condition | None:
-    """The condition for a silent node without which the robot still walks; None if there is none."""
+    """The condition with which the robot still walks, but not for long, or not well; None if there is none."""
+    known = _known(facts)
+    if facts.low_battery is not None and known.tone in (Tone.GOOD, Tone.CALM):
+        return replace(known, say="battery_low", tone=Tone.WARN, values={"volts": round(facts.low_battery, 1)})
     silent = _silent(facts.node_ages, OTHER_NODES, MAX_NODE_SILENCE_S)
-    return replace(_known(facts), say="stale", tone=Tone.WARN, values=silent) if silent else None
+    return replace(known, say="stale", tone=Tone.WARN, values=silent) if silent else None
 
 
 def _known(facts: RobotFacts) -> Condition:

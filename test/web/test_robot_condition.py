@@ -50,9 +50,15 @@ def test_a_robot_that_stands_is_green_and_its_next_step_is_to_sit():
         ({"state": "walking", "speed": 0.01, "commanded": (0.0, 0.0, -0.2)}, ("turning", Tone.GOOD, Step.SIT)),
         ({"state": "walking", "speed": 0.001, "commanded": (0.1, 0.0, 0.2)}, ("walking", Tone.GOOD, Step.SIT)),
         ({"state": "moving", "motion": "wave"}, ("motion", Tone.GOOD, Step.SIT)),
-        ({"state": "fallen", "errors": {"gait_planner": "fallen"}}, ("fallen", Tone.BAD, Step.STAND)),
+        ({"state": "fallen", "errors": {"gait_planner": "fallen"}}, ("fallen", Tone.BAD, Step.RECOVER)),
         ({"state": "carried"}, ("carried", Tone.WARN, Step.STAND)),
         ({"torque": False}, ("torque_off", Tone.WARN, Step.ARM)),
+        ({"torque": False, "errors": {"servo_driver": "empty"}}, ("torque_fault", Tone.BAD, Step.RESET)),
+        ({"torque": False, "errors": {"gait_planner": "odd"}}, ("torque_off", Tone.WARN, Step.ARM)),
+        ({"low_battery": 10.2}, ("battery_low", Tone.WARN, Step.SIT)),
+        ({"low_battery": 10.2, "state": "fallen"}, ("fallen", Tone.BAD, Step.RECOVER)),
+        ({"stalled": "inverse_kinematics"}, ("stalled", Tone.UNKNOWN, Step.ESTOP)),
+        ({"stalled": "inverse_kinematics", "restartable": True}, ("stalled", Tone.UNKNOWN, Step.RESTART)),
         ({"torque": False, "latched": True}, ("estop", Tone.BAD, Step.RELEASE)),
         ({"latched": True, "stop": PressedStop("phone", 3.0)}, ("estop_by", Tone.BAD, Step.RELEASE)),
         ({"found": True, "height": 0.025}, ("low", Tone.WARN, Step.STAND)),
@@ -178,6 +184,8 @@ def all_facts():
         replace(STANDING, state="walking", commanded=(0.0, 0.0, 0.5)),
     ]
     hung = replace(STANDING, node_ages={**HEALTHY, "servo_driver": 9.0}, restartable=True)
+    facts += [replace(STANDING, low_battery=10.2), replace(STANDING, torque=False, errors={"servo_driver": "empty"})]
+    facts += [replace(STANDING, stalled="inverse_kinematics", restartable=restartable) for restartable in (True, False)]
     return [*facts, hung, replace(STANDING, motion="wave")]
 
 

@@ -55,7 +55,11 @@ MAX_RESPONSE_TIME_S = 3.0  # time limit for the response of a service
 SIMULATOR = "mujoco_sim"
 PLANNER = "gait_planner"
 SERVICE_OWNERS = {
-    **{name: owner for name, owner in REQUESTS.items() if name not in ("rearm", "reset_world", RESTART)},
+    **{
+        name: owner
+        for name, owner in REQUESTS.items()
+        if name not in ("rearm", "reset_and_arm", "reset_world", RESTART)
+    },
     "reset_fault": HARDWARE,
     f"{PLANNER}/set_parameters": PLANNER,
     f"{SIMULATOR}/reset_world": SIMULATOR,

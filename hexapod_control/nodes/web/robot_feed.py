@@ -18,7 +18,7 @@ from geometry_msgs.msg import TwistStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
-from sensor_msgs.msg import BatteryState, JointState, MultiDOFJointState
+from sensor_msgs.msg import BatteryState, Imu, JointState, MultiDOFJointState
 from std_msgs.msg import Bool, Float64, String
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -26,6 +26,7 @@ from hexapod_control.config.robots.urdf_import.joint_mapping import JointMapping
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist
 from hexapod_control.core.motions.motion_topics import END_PHASES, REFUSED, MotionState
 from hexapod_control.core.names import HARDWARE_NODES, joint_names
+from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.joint_state_input import TOPIC, JointStateInput
 from hexapod_control.nodes.web.diagnostics_summary import (
@@ -45,12 +46,14 @@ from hexapod_control.web.page_state import DrawnState, drawing
 from hexapod_control.web.robot_condition import PressedStop, RobotFacts, condition, hung_node
 
 MAX_AGE_S = 0.3  # of messages with feet, velocities and poses
+MAX_STALL_S = 0.7  # for which inverse_kinematics may convert nothing while it gets targets
 MAX_SILENCE_S = 1.0  # time without joint_states after which the robot counts as disconnected
 MAX_BATTERY_AGE_S = 5.0
 DIAGNOSTICS_DEPTH = 20
 LATCHED_TEXTS = ("gait_state", "gait_active", "gait_selected", "gaits", "lost_legs", "motions", "command_source")
 KINEMATICS = "inverse_kinematics"
 ESTOP_REPORT_S = 2.0  # from an E-STOP of a page until the hardware node reports it
+OFF_ITS_FEET = (RobotState.FALLEN.value, RobotState.CARRIED.value)
 SOLID = (Marker.CUBE, Marker.CUBE_LIST, Marker.CYLINDER)
 MAX_BOXES = 5000
 
@@ -175,6 +178,7 @@ class RobotFeed:
         self._targets = NewestMessage(node, MultiDOFJointState, "foot_targets", targets.forces)
         self._converted = NewestMessage(node, JointState, "joint_targets", lambda message: None)  # only its age
         self._states = NewestMessage(node, MultiDOFJointState, "foot_states", states.forces)
+        self._imu = NewestMessage(node, Imu, "imu/data", _tilt, SENSOR)
         self._odometry = NewestMessage(node, Odometry, "odom", _planar)
         self._truth = NewestMessage(node, Odometry, "simulator/floating_base_state", _planar)
         if stamped:
@@ -187,7 +191,7 @@ class RobotFeed:
 
     def watch(self, *, wanted: bool) -> None:
         """Subscribes to the topics that only drawings need, while a page is open."""
-        measured = (self._joints, self._targets, self._converted, self._states, self._odometry, self._truth)
+        measured = (self._joints, self._targets, self._converted, self._states, self._imu, self._odometry, self._truth)
         for each in (*measured, self._command, self._margin):
             each.watch(wanted=wanted)
 
@@ -262,7 +266,9 @@ class RobotFeed:
         if odometry is not None:
             drawn.odometry, drawn.achieved = odometry
         drawn.margin = self._margin.read(MAX_AGE_S)
-        drawn.locate_body(self._robot)
+        # Off its feet, only the IMU knows how the body lies; it may be mounted with an error, so the feet go first.
+        off_its_feet = self._texts["gait_state"] in OFF_ITS_FEET
+        drawn.locate_body(self._robot, self._imu.read(MAX_SILENCE_S) if off_its_feet else None)
         return {
             **drawing(self._robot, drawn),
             "state": self._texts["gait_state"],
@@ -294,13 +300,14 @@ class RobotFeed:
         if self._motion is not None and self._motion["phase"] not in END_PHASES:
             motion = self._motion["name"]
         ages = self._node_ages()
-        hung = hung_node(ages)
+        hung = self._stalled or hung_node(ages)
         if hung != self._hung[0]:
             self._hung = hung, bool(hung) and self._restartable(hung)
         return replace(
             facts,
             state=self._texts["gait_state"],
             node_ages=ages,
+            stalled=self._stalled,
             restartable=self._hung[1],
             torque=torque,
             latched=latched,
@@ -318,8 +325,10 @@ class RobotFeed:
         """Updates `statuses`, and the values in `status` and `state` that come from /diagnostics."""
         nodes = self._diagnostics.at(time.monotonic())
         values = self._summary = summary(nodes, self._joint_names)
+        battery, limits = self._battery.read(MAX_BATTERY_AGE_S), values["battery_limits"]
         self._facts = replace(
             self._facts,
+            low_battery=battery["volts"] if battery and limits and battery["volts"] <= limits[0] else None,
             torque=values["torque"],
             latched=values["estop"],
             found=values["found"],
@@ -330,7 +339,13 @@ class RobotFeed:
     @property
     def hung(self) -> str:
         """The node of the control chain that is silent now; empty if there is none."""
-        return hung_node(self._node_ages())
+        return self._stalled or hung_node(self._node_ages())
+
+    @property
+    def _stalled(self) -> str:
+        """The node that has converted joint targets and does so no more, while it gets targets; empty if it does."""
+        stalled = self._targets.age < MAX_AGE_S and MAX_STALL_S < self._converted.age < math.inf
+        return KINEMATICS if stalled else ""
 
     def _node_ages(self) -> dict[str, float]:
         """Seconds since each node of the robot was heard: by its status, or by what it sends in every tick."""
@@ -372,6 +387,14 @@ def _battery(message: BatteryState) -> dict[str, float | None] | None:
         return None
     share = message.percentage if math.isfinite(message.percentage) else None
     return {"volts": message.voltage, "share": share}
+
+
+def _tilt(message: Imu) -> tuple[float, float] | None:
+    """Roll and pitch [rad]; None if the IMU gives no orientation."""
+    if message.orientation_covariance[0] < 0.0:
+        return None
+    roll, pitch, _ = messages.roll_pitch_yaw(message.orientation)
+    return (roll, pitch) if math.isfinite(roll + pitch) else None
 
 
 def _planar(message: Odometry) -> tuple[Pose, Twist]:

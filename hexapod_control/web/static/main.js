@@ -41,7 +41,7 @@ let scene = null;
 let notice = ""; // why the robot stopped while this page was not connected
 
 const request = (/** @type {string} */ what) => connection.send("request", { what });
-const header = new Header(document, { stand: () => request("stand"), sit: () => request("sit"), arm: () => confirmTorque("arm"), rearm: () => confirmTorque("rearm"), restart: () => request("restart"), estop: () => actions.estop(), "": () => {} });
+const header = new Header(document, { stand: () => request("stand"), sit: () => request("sit"), arm: () => confirmTorque("arm"), rearm: () => confirmTorque("rearm"), reset_and_arm: () => confirmTorque("reset_and_arm"), recover: () => request("recover"), restart: () => request("restart"), estop: () => actions.estop(), "": () => {} });
 const sheets = new Sheets(document, () => {
   projections.stale = true;
   if (logPanel?.open) logPanel.read();
