@@ -346,7 +346,7 @@ def commands() -> str:
 def robot_file_lines() -> Iterator[schema.SchemaLine]:
     """Every key of a robot file."""
     places = (
-        ("", robot_keys.ROBOT),
+        ("", (*robot_keys.ROBOT, robot_keys.ECONOMY)),
         ("leg.", (*robot_keys.COMMON, robot_keys.SERVO_VOLTAGE)),
         ("legs.LEG.", (*robot_keys.PLACE, robot_keys.FOOTHOLD, robot_keys.TILT)),
         ("gaits.GAIT.", (*robot_keys.GAIT, robot_keys.LIFT_OFF.below("LEG"))),

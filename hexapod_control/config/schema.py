@@ -163,6 +163,25 @@ class ChoiceRow:
         return str(entry.value)
 
 
+@dataclass(frozen=True, slots=True)
+class FlagRow:
+    """A row for an optional true or false, by default false."""
+
+    key: str
+    meaning: str
+
+    def line(self, prefix: str = "") -> SchemaLine:
+        """The line of the reference for this key below `prefix`."""
+        return SchemaLine(prefix + self.key, "word", "", "true, false", "false", self.meaning, "")
+
+    def flag(self, section: DocumentEntry) -> bool:
+        """The checked value below a section."""
+        entry = section.children.get(self.key)
+        if entry is not None and not isinstance(entry.value, bool | ScalarBoolean):
+            raise entry.error(f"is {yaml_text(entry.value)}", "must be true or false", f"e.g. {self.key}: true")
+        return entry is not None and bool(entry.value)
+
+
 KeyRow = NumberRow | TextRow | ChoiceRow
 
 

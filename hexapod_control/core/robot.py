@@ -209,6 +209,7 @@ class WalkDefaults:
     swing_time: float  # [s] from lift-off to touch-down
     lift_height: float  # [m] of the swing's top above the ground
     preload: float  # [m] by which planted feet are commanded below the ground, to compensate for compliance
+    tempo: float = 1.0  # factor on the swing time that is preferred where the speed allows it
 
 
 @dataclass(frozen=True, slots=True)

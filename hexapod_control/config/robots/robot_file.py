@@ -40,6 +40,7 @@ from hexapod_control.core.robot import (
     ServoTraits,
     WalkDefaults,
 )
+from hexapod_control.core.walking.walk_settings import ECONOMICAL_TEMPO
 from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, max_radii, nominal_stance
 
 _SAME_HIP_M = 0.001  # hips nearer than this coincide
@@ -92,6 +93,8 @@ def _loaded(root: DocumentEntry, *, as_written: bool = True) -> RobotFile:
     names = list(root.children["legs"].children)
     robot_legs = tuple(_leg(name, values) for name, values in zip(names, legs, strict=True))
     robot = _robot(whole, robot_legs, read_gaits(root, robot_legs))
+    if robot_keys.ECONOMY.flag(root):
+        robot = replace(robot, walk=replace(robot.walk, tempo=ECONOMICAL_TEMPO))
     if chosen := [row for row, values in enumerate(legs) if robot_keys.FOOTHOLD.key not in values.values]:
         robot = with_footholds(robot, chosen)
     models = tuple(values.text("servo.model") for values in legs)
@@ -164,7 +167,7 @@ def plausibility_warning(file: RobotFile, others: Iterable[Finding] = ()) -> str
 def _refuse_unknown(root: DocumentEntry) -> None:
     top = schema.known_keys(row.key for row in robot_keys.ROBOT)
     leg = schema.known_keys(row.key for row in (*robot_keys.COMMON, robot_keys.SERVO_VOLTAGE))
-    others = dict.fromkeys(("legs", "gaits", "confirmed", *robot_keys.OPTIONAL_SECTIONS))
+    others = dict.fromkeys(("legs", "gaits", "confirmed", robot_keys.ECONOMY.key, *robot_keys.OPTIONAL_SECTIONS))
     schema.refuse_unknown(root, {**top, "leg": leg, **others})
     legs = _section(root, "legs")
     for name, entry in legs.children.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hexapod_control.config.schema import NAME, NAME_BOUND, KeyRow, NumberRow, TextRow
+from hexapod_control.config.schema import NAME, NAME_BOUND, FlagRow, KeyRow, NumberRow, TextRow
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.quantity import Quantity
 
@@ -41,6 +41,7 @@ ROBOT: tuple[KeyRow, ...] = (
         ),
     ),
 )
+ECONOMY = FlagRow("economy", "steps as slow as the speed allows, up to twice walk.swing_time: they take less power")
 COMMON: tuple[KeyRow, ...] = (  # under `leg`, or under the name of a leg to override
     NumberRow("coxa.length", Quantity("m", 0.0, 1.0, "coxa axis to femur axis, horizontally")),
     NumberRow("coxa.mass", Quantity("kg", MIN_MASS_KG, 20.0, "centered halfway along the length")),

@@ -358,7 +358,8 @@ class Planner(Copyable):
         """Computes the tables of the robot unless given. Raises ValueError if it cannot walk as its file describes."""
         self.robot = robot
         legs = WalkingLegs.all(capabilities) if capabilities else WalkingLegs.without(robot, frozenset())
-        settings = WalkSettings(legs.capabilities.selection(gait), limits or TwistLimits())
+        selection = legs.capabilities.selection(gait)
+        settings = WalkSettings(selection, limits or TwistLimits(), tempo=robot.walk.tempo)
         self._context = PlannerContext.of(legs, SensorInputs(robot), settings)
         self.capabilities = legs.capabilities  # with the legs that are not lost
         self._state: PlannerState = Unknown()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -19,12 +20,14 @@ from hexapod_control.core.statics.leg_compliance import MIN_SWAY_PERIODS, sway_p
 from hexapod_control.core.statics.leg_loads import LoadedLeg
 from hexapod_control.core.statics.moving_mass import neutral_center
 from hexapod_control.core.statics.static_stability import GRAVITY
+from hexapod_control.core.walking.walk_settings import ECONOMICAL_TEMPO
 from hexapod_control.core.workspace.crawl import MARGINS
 from hexapod_control.core.workspace.robot_gaits import least_support
 from hexapod_control.core.workspace.stride_stability import MIN_STRIDE_MARGIN, stable_share
 from hexapod_control.core.workspace.strides.leg_centers import distance_from_body
 from hexapod_control.core.workspace.twist_limits import MIN_COMMAND
-from hexapod_control.evaluation.robot_check.joint_torques import of_servos, standing_torques
+from hexapod_control.evaluation.robot_check.joint_torques import of_servos, standing_torques, walking_torques
+from hexapod_control.evaluation.robot_check.steady_walk import PlannedCycle, steady_walk
 from hexapod_control.evaluation.robot_check.subject import Remark, Seriousness, Subject
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, ServoQuantity
 from hexapod_control.servos.bus.bus_timing import budget
@@ -374,6 +377,26 @@ def power(subject: Subject) -> Iterator[Remark]:
     yield Remark(Seriousness.FIGURE, "power", text, "", figures)
 
 
+def economy(subject: Subject) -> Iterator[Remark]:
+    """What slow steps save at equal speed."""
+    robot = subject.robot
+    economical, usual = (
+        walking_power(replace(robot, walk=replace(robot.walk, tempo=tempo)), subject.walk)
+        for tempo in (ECONOMICAL_TEMPO, 1.0)
+    )
+    saved = 1.0 - economical / usual
+    does = "saves" if robot.walk.tempo == ECONOMICAL_TEMPO else "would save"
+    text = f"By this estimate `economy: true` {does} {100.0 * saved:.0f} % of the power of this walk, by slower steps"
+    figures = {"economical_w": round(economical, 2), "usual_w": round(usual, 2)}
+    yield Remark(Seriousness.FIGURE, "economy", text, "", figures)
+
+
+def walking_power(robot: Robot, walk: PlannedCycle) -> float:
+    """Average power [W] of all servos of a robot that walks in the gait and at the twist of another walk."""
+    own = steady_walk(robot, walk.gait, walk.twist)
+    return float(servo_power(robot, walking_torques(robot, own).motor, own.velocity).sum(axis=(1, 2)).mean())
+
+
 CHECKS: Mapping[str, Callable[[Subject], Iterator[Remark]]] = {
     "reach": reach,
     "neighbours": neighbours,
@@ -386,6 +409,7 @@ CHECKS: Mapping[str, Callable[[Subject], Iterator[Remark]]] = {
     "swaying": swaying,
     "margin": margins,
     "power": power,
+    "economy": economy,
     "wire": wire,
     "footholds": footholds,
 }

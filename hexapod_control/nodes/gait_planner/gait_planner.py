@@ -212,7 +212,7 @@ class GaitPlannerNode(GuardedNode):
         self.velocity.filter.timeout = settings.cmd_vel_timeout
         self.planner.change_settings(limits=settings.limits)
         self.sensors.adapt(settings.adaptation, settings.mishap_detection)
-        self.player.change_settings(**_step_settings(settings))
+        self.player.change_settings(**_step_settings(settings, self.planner.robot))
 
     # --- stopping -------------------------------------------------------------------------------------------
 
@@ -316,18 +316,19 @@ def _planner(settings: PlannerSettings, robot: Robot) -> Planner:
         planner = Planner(robot, limits=settings.limits)
     except ValueError as error:
         raise ParameterError(f"robot {settings.robot} cannot walk with the values in its file: {error}") from None
-    planner.change_settings(**_step_settings(settings))
+    planner.change_settings(**_step_settings(settings, robot))
     refusal = planner.change_gait(settings.gait) if settings.gait else ""
     if refusal:
         raise ParameterError(f"gait: {refusal}")
     return planner
 
 
-def _step_settings(settings: PlannerSettings) -> Mapping[str, float]:
+def _step_settings(settings: PlannerSettings, robot: Robot) -> Mapping[str, float]:
     """The walk settings that a motion may change while it plays."""
+    tempo = settings.swing_time_scale
     return {
         "lift": settings.lift_scale,
-        "tempo": settings.swing_time_scale,
+        "tempo": robot.walk.tempo if math.isnan(tempo) else tempo,
         "margin": settings.stability_margin_min,
     }
 

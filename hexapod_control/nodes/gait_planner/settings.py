@@ -53,7 +53,11 @@ class PlannerSettings(RobotSettings):
     sit_on_exit: bool = choice(False, "sit down before the process ends; else only set the feet down")
     lift_scale: float = number(1.0, "", *LIFT_RANGE, "height of the steps as a share of walk.lift_height", **LIVE)
     swing_time_scale: float = number(
-        1.0, "", *TEMPO_RANGE, "time of a swing, and so of a cycle, as a share of walk.swing_time", **LIVE
+        math.nan,
+        "",
+        *TEMPO_RANGE,
+        "preferred time of a swing, and so of a cycle, as a share of walk.swing_time; .nan: 1, or 2 with economy",
+        **FROM_ROBOT,
     )
     stability_margin_min: float = number(
         0.01,

