@@ -22,12 +22,14 @@ from support.phantomx import lying, robot, standing_joints
 from support.real_time.ros_bench import STEP, reports, subscribed, twist, walking
 from visualization_msgs.msg import MarkerArray
 
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.leg_clearance import LegClearance
 from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason, inverse
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import UnreachableFoot
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
+from hexapod_control.core.walking.walk_settings import ECONOMICAL_TEMPO
 from hexapod_control.nodes.gait_planner import gait_planner
 from hexapod_control.nodes.gait_planner.gait_planner import GaitPlannerNode
 from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput, StartPermission
@@ -705,6 +707,15 @@ def test_a_planner_at_rest_has_stopped_unless_it_has_to_sit_down_first(bench, no
     ):
         node.output.last = node.output.last._replace(twist=executed, joint_velocity=speeds)
         assert node.stopped() is stopped
+
+
+def test_the_swing_time_is_that_of_economy_unless_a_parameter_gives_another(bench, tmp_path):
+    file = tmp_path / "thrifty.yaml"
+    file.write_text(f"economy: true\n{load('phantomx').path.read_text()}")
+    node = bench.planner(False, robot=str(file))
+    assert node.planner.view.settings.tempo == ECONOMICAL_TEMPO
+    assert node.set_parameters([Parameter("swing_time_scale", value=1.2)])[0].successful
+    assert node.planner.view.settings.tempo == 1.2
 
 
 def test_an_unusable_gait_or_robot_is_refused_at_the_start(bench, monkeypatch):
