@@ -3,20 +3,18 @@
 import tempfile
 from pathlib import Path
 
-from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
-from launch.substitutions import LaunchConfiguration
+from launch import LaunchDescription
+from launch.actions import Shutdown
 from launch_ros.actions import Node
 
 from hexapod_control.bringup import nav2_graph
+from hexapod_control.bringup.launch_descriptions import description_of
 
 
 def generate_launch_description() -> LaunchDescription:
     """The processes of hexapod_control/bringup/nav2_graph.py; if one ends, all end and the robot stops."""
-    arguments = nav2_graph.arguments()
 
-    def start(context: LaunchContext) -> list[Node]:
-        given = {argument.name: LaunchConfiguration(argument.name).perform(context) for argument in arguments}
+    def start(given: dict[str, str]) -> list[Node]:
         planned = nav2_graph.plan(given, nav2_graph.nav2_trees())
         # Not deleted, as nodes read them when they start and may be restarted.
         file = planned.write(Path(tempfile.mkdtemp(prefix="nav2_")))
@@ -34,5 +32,4 @@ def generate_launch_description() -> LaunchDescription:
             for process in planned.processes
         ]
 
-    declared = [DeclareLaunchArgument(a.name, default_value=a.default, description=a.description) for a in arguments]
-    return LaunchDescription([*declared, OpaqueFunction(function=start)])
+    return description_of(nav2_graph.arguments(), start)

@@ -14,6 +14,7 @@ from hexapod_control.config import ros_names
 from hexapod_control.config.errors import ArgumentError
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
+from hexapod_control.config.schema import did_you_mean
 from hexapod_control.core.gait.gait_table import unknown_gait
 from hexapod_control.core.names import quoted, shortened
 from hexapod_control.core.quantity import Quantity, QuantityError, quantities
@@ -136,7 +137,8 @@ def argument_values(graph: str, known: Iterable[Argument], given: Mapping[str, o
     table = {argument.name: argument for argument in known}
     for name in given:
         if name not in table:
-            raise GraphError(f"{shortened(name)}: unknown argument of {graph}, known are {', '.join(table)}")
+            hint = did_you_mean(name, tuple(table)) or f"known are {', '.join(table)}"
+            raise GraphError(f"{shortened(name)}: unknown argument of {graph}, {hint}")
     texts = {name: str(value) for name, value in given.items() if value is not None}
     texts = {name: texts.get(name) or argument.default for name, argument in table.items()}
     values = {name: table[name].value(text) for name, text in texts.items() if text}

@@ -1,31 +1,43 @@
-"""Launch descriptions of the node graphs; the only module that imports launch."""
+"""Launch descriptions of the node graphs; with the launch files the only module that imports launch."""
 
 from __future__ import annotations
 
 import atexit
+import inspect
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from launch import Action, LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, EmitEvent, LogInfo, OpaqueFunction, Shutdown, TimerAction
+from launch.actions import (
+    DeclareLaunchArgument,
+    EmitEvent,
+    IncludeLaunchDescription,
+    LogInfo,
+    OpaqueFunction,
+    Shutdown,
+    TimerAction,
+)
 from launch.events import matches_action
 from launch.events.process import SignalProcess
 from launch.substitutions import LaunchConfiguration
+from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from hexapod_control.bringup import node_graph, restart_plan, shared_process
+from hexapod_control.bringup.launch_arguments import Argument
 from hexapod_control.bringup.node_graph import unused_arguments
 from hexapod_control.ros.monitoring.graph_identity import VARIABLE, new_graph, remove_state
+
+# Arguments that launch itself reads, of any launch file.
+OF_LAUNCH = frozenset({"launch-prefix", "launch-prefix-filter", "sigterm_timeout", "sigkill_timeout", "emulate_tty"})
 
 
 def description(name: str) -> LaunchDescription:
     """Returns the launch description of a graph. Nodes that crash are restarted (restart_plan.py)."""
-    arguments = node_graph.arguments(name)
 
-    def start(context: LaunchContext) -> list[Action]:
-        given = {argument.name: LaunchConfiguration(argument.name).perform(context) for argument in arguments}
+    def start(given: dict[str, str]) -> list[Action]:
         values = node_graph.launched(name, given)
         specs = node_graph.specs(name, values)
         reason = shared_process.one_process_reason(name, values, shared_process.memory_gb())
@@ -34,8 +46,42 @@ def description(name: str) -> LaunchDescription:
             return [*notes, *LaunchedGraph(specs).nodes()]
         return [*notes, LogInfo(msg=reason), *LaunchedGraph(shared_process.in_one(specs)).nodes()]
 
+    return description_of(node_graph.arguments(name), start)
+
+
+def description_of(arguments: Sequence[Argument], start: Callable[[dict[str, str]], list[Action]]) -> LaunchDescription:
+    """Returns a launch description with these arguments.
+
+    `start` gets the texts of all arguments, also of those that were given to this launch file but do not exist.
+    """
+    include = _include()
+
+    def begin(context: LaunchContext) -> list[Action]:
+        names = {argument.name for argument in arguments} | set(_given_names(include, context)) - OF_LAUNCH
+        return start({name: LaunchConfiguration(name).perform(context) for name in sorted(names)})
+
     declared = [DeclareLaunchArgument(a.name, default_value=a.default, description=a.description) for a in arguments]
-    return LaunchDescription([*declared, OpaqueFunction(function=start)])
+    return LaunchDescription([*declared, OpaqueFunction(function=begin)])
+
+
+def _include() -> IncludeLaunchDescription | None:
+    """The action that loads the launch file that calls this module.
+
+    launch ignores unknown arguments, and does not tell a launch file which ones it was given: the configurations of a
+    context include those of the files around it. So the action is looked up among the callers.
+    """
+    frame = inspect.currentframe()
+    while frame is not None:
+        owner = frame.f_locals.get("self")
+        if isinstance(owner, IncludeLaunchDescription):
+            return owner
+        frame = frame.f_back
+    return None
+
+
+def _given_names(include: IncludeLaunchDescription | None, context: LaunchContext) -> Iterator[str]:
+    for name, _ in include.launch_arguments if include else ():
+        yield perform_substitutions(context, normalize_to_list_of_substitutions(name))
 
 
 class LaunchedGraph:

@@ -1,14 +1,12 @@
 """What nav2.launch.py starts: which processes, with which parameters, remaps, frames and namespaces."""
 
-import importlib.util
 import re
 import shutil
-import sys
-import types
 from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
+from support import launch_stubs
 from support.parameter_files import flat
 from support.paths import DATA, ROOT
 
@@ -163,30 +161,18 @@ def test_an_unreadable_behaviour_tree_is_reported(tmp_path):
 
 
 def test_the_launch_file_starts_the_processes_of_the_graph(monkeypatch, map_file):
-    """`launch` is not needed for that: its actions are records here."""
-    made = {name: type(name, (), {"__init__": _keep}) for name in ("Node", "Shutdown", "OpaqueFunction")}
-    made["DeclareLaunchArgument"] = type("DeclareLaunchArgument", (), {"__init__": _keep})
-    made["LaunchDescription"], made["LaunchContext"] = list, object
-    made["LaunchConfiguration"] = lambda name: types.SimpleNamespace(perform=lambda context: context.get(name, ""))
-    for name in ("launch", "launch.actions", "launch.substitutions", "launch_ros", "launch_ros.actions"):
-        monkeypatch.setitem(sys.modules, name, types.SimpleNamespace(**made))
-    spec = importlib.util.spec_from_file_location("nav2_launch", share("launch", "nav2.launch.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    *declared_arguments, function = module.generate_launch_description()
-    assert [a.given[0] for a in declared_arguments] == [a.name for a in nav2_graph.arguments()]
-    context = {"map": str(map_file), "namespace": "spider", "use_sim_time": "true"}
-    started = function.named["function"](context)
-    planned = nav2_graph.plan(context)
+    launch_stubs.install(monkeypatch)
+    given = {"map": str(map_file), "namespace": "spider", "use_sim_time": "true"}
+    include = launch_stubs.Include(**given)
+    path = share("launch", "nav2.launch.py")
+    assert [a.given[0] for a in include.execute(path)[:-1]] == [a.name for a in nav2_graph.arguments()]
+    started = include.start(path)
+    planned = nav2_graph.plan(given)
     assert [n.named["name"] for n in started] == [p.name for p in planned.processes]
     assert all(n.named["namespace"] == "spider" and n.named["on_exit"] for n in started)
     [file] = {Path(n.named["parameters"][0]) for n in started}
     assert YAML(typ="safe").load(file) == dict(planned.parameters)
     shutil.rmtree(file.parent)
-
-
-def _keep(self, *given, **named):
-    self.given, self.named = given, named
 
 
 def test_the_commands_of_the_documentation_have_arguments_that_exist():

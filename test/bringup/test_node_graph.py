@@ -121,7 +121,8 @@ def test_a_robot_file_is_found_from_every_folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("graph", "given", "message"),
     [
-        ("sim", {"robots": "x"}, "robots: unknown argument of sim, known are robot, namespace"),
+        ("sim", {"robt": "article"}, "robt: unknown argument of sim, did you mean robot?"),
+        ("teleop", {"zzz": "x"}, "zzz: unknown argument of teleop, known are namespace, use_sim_time"),
         ("sim", {"seed": "many"}, 'seed: must be in [0, 2147483647], is "many"'),
         ("sim", {"use_sim_time": "maybe"}, "use_sim_time: must be true or false, is 'maybe'"),
         ("sim", {"world": "moon"}, "world must be one of flat, slope, blocks, bumps, obstacles, is 'moon'"),

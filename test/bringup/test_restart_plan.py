@@ -1,11 +1,10 @@
 """Which node is restarted, when and how, for all nodes of all graphs."""
 
-import importlib
 import signal
-import sys
 from types import SimpleNamespace
 
 import pytest
+from support import launch_stubs
 
 from hexapod_control.bringup.node_graph import GRAPHS, NodeSpec
 from hexapod_control.bringup.restart_plan import (
@@ -19,6 +18,7 @@ from hexapod_control.bringup.restart_plan import (
 )
 from hexapod_control.bringup.shared_process import EXECUTABLES
 from hexapod_control.config.errors import INVALID_INPUT
+from hexapod_control.config.shipped_files import share
 
 NODES = sorted({row.executable for rows in GRAPHS.values() for row in rows})
 KILLED = -9
@@ -68,33 +68,12 @@ def test_the_rules_are_for_nodes_that_exist():
     assert {companion for rule in RULES.values() if rule for companion in rule.companions} <= set(NODES)
 
 
-class Recorded:
-    """A stub for an action of the `launch` library, which this test does not need."""
-
-    def __init__(self, *given, **named):
-        self.given, self.named = given, named
-
-
 @pytest.fixture
 def launched(request, monkeypatch):
     """The nodes of a graph, `sim` unless the test names one, as its launch file starts them."""
-    actions = (
-        "Action LaunchContext DeclareLaunchArgument EmitEvent LogInfo OpaqueFunction Shutdown TimerAction Node "
-        "SignalProcess"
-    )
-    made = {name: type(name, (Recorded,), {}) for name in actions.split()}
-    made |= {"LaunchDescription": list, "ParameterValue": lambda value, value_type: value}
-    made |= {"LaunchConfiguration": lambda name: SimpleNamespace(perform=lambda context: "")}
-    made |= {"matches_action": lambda action: action}
-    parts = ("actions", "events", "events.process", "substitutions")
-    names = ["launch", "launch_ros", "launch_ros.actions", "launch_ros.parameter_descriptions"]
-    for name in (*names, *(f"launch.{part}" for part in parts)):
-        monkeypatch.setitem(sys.modules, name, SimpleNamespace(**made))
-    monkeypatch.delitem(sys.modules, "hexapod_control.bringup.launch_descriptions", raising=False)
-    descriptions = importlib.import_module("hexapod_control.bringup.launch_descriptions")
-    nodes = descriptions.description(getattr(request, "param", "sim"))[-1].named["function"](None)
-    yield {node.named["executable"]: node for node in nodes}
-    sys.modules.pop("hexapod_control.bringup.launch_descriptions")
+    launch_stubs.install(monkeypatch)
+    nodes = launch_stubs.Include().start(share("launch", f"{getattr(request, 'param', 'sim')}.launch.py"))
+    return {node.named["executable"]: node for node in nodes}
 
 
 def actions_after_end(node, code=KILLED):
