@@ -149,7 +149,7 @@ docs-images: $(VENV)/.package $(VENV)/.test
 	@$(ENV) python docs/figures/images.py $(ARGS)
 
 docs: $(VENV)/.package
-	@$(BIN)/python -c 'import furo, myst_parser' 2>/dev/null || { $(PIP) ".[docs]"; rm -rf build *.egg-info; }
+	@$(BIN)/python -c 'import myst_parser, sphinx_rtd_theme' 2>/dev/null || { $(PIP) ".[docs]"; rm -rf build *.egg-info; }
 	@$(ENV) sphinx-build --fail-on-warning --keep-going --quiet --fresh-env . build/docs
 
 clean:

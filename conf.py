@@ -26,7 +26,7 @@ release = version = MANIFEST.findtext("version", "")
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
 root_doc = "docs/index"
 include_patterns = ["*.md", "CHANGELOG.rst", "docs/**.md", f"{API}/*.rst"]
-html_theme = "furo"
+html_theme = "sphinx_rtd_theme"  # as on docs.ros.org, where rosdoc2 has it
 html_title = f"{project} {version}"
 myst_enable_extensions = ["dollarmath", "html_image"]
 myst_heading_anchors = 4  # with the names that GitHub gives them

@@ -89,7 +89,7 @@ setup(
         "xacro>=2.0",
     ],
     extras_require={
-        "docs": ["furo>=2024.8", "myst-parser>=4.0", "rosbags>=0.11", "sphinx>=8.2"],
+        "docs": ["myst-parser>=4.0", "rosbags>=0.11", "sphinx>=8.2", "sphinx-rtd-theme>=3.0"],
         "gamepad": ["evdev>=1.6"],
         "gpio": ["gpiod>=2.1"],
         "ros": ros_wheels("jazzy"),
