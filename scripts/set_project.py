@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sets address and maintainer of the project: in package.xml, their one place, and where other tools want them repeated.
+"""Sets address and maintainer of the project: in package.xml, their one place, and in the files that repeat them.
 
 set_project.py https://github.com/OWNER/hexapod_control "NAME" MAIL
 """
@@ -15,7 +15,7 @@ URLS = {"website": "{}", "repository": "{}.git", "bugtracker": "{}/issues"}
 
 
 def replaced(text, pattern, value, name):
-    """Returns a text with the group of a pattern replaced by a value, everywhere. Raises ValueError if it is missing."""
+    """Returns a text with the group of a pattern replaced, everywhere. Raises ValueError if it is missing."""
     changed, count = re.subn(pattern, lambda found: found[0].replace(found[1], value), text, flags=re.M)
     if not count:
         raise ValueError(f"{name}: has nothing of the form {pattern}")
@@ -25,9 +25,13 @@ def replaced(text, pattern, value, name):
 def set_project(root, website, maintainer, email):
     """Writes the values into the files of a tree."""
     website = website.rstrip("/")
+    element = f"<maintainer email={quoteattr(email)}>{escape(maintainer)}</maintainer>"
     changes = {
         "package.xml": [
-            (r"^ *(<maintainer .*</maintainer>)", f"<maintainer email={quoteattr(email)}>{escape(maintainer)}</maintainer>"),
+            (
+                r"^ *(<maintainer .*</maintainer>)",
+                f"<maintainer email={quoteattr(email)}>{escape(maintainer)}</maintainer>",
+            ),
             *((rf'<url type="{kind}">([^<]*)</url>', escape(form.format(website))) for kind, form in URLS.items()),
         ],
         "CITATION.cff": [(r"^repository-code: (\S+)", URLS["repository"].format(website))],

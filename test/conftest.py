@@ -13,7 +13,6 @@ import signal
 import tempfile
 from pathlib import Path
 
-import hypothesis
 import pytest
 from support.suite.soak import SOAK
 
@@ -54,8 +53,12 @@ gc.set_threshold(50_000, 20, 20)
 
 # A loaded machine may take longer for an example than Hypothesis allows. `make soak` draws twice as many, and others
 # each time.
-hypothesis.settings.register_profile("patient", deadline=None, derandomize=not SOAK, max_examples=100 if SOAK else 50)
-hypothesis.settings.load_profile("patient")
+with contextlib.suppress(ModuleNotFoundError):
+    import hypothesis
+
+    patience = hypothesis.settings(deadline=None, derandomize=not SOAK, max_examples=100 if SOAK else 50)
+    hypothesis.settings.register_profile("patient", patience)
+    hypothesis.settings.load_profile("patient")
 
 # Programs under test end on SIGINT, also if the tests run in the background of a shell, which ignores it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -86,6 +89,46 @@ def pytest_ignore_collect(collection_path, config):
     if collection_path.is_file() and config.option.markexpr.startswith("waits") and not may_wait(collection_path):
         return True
     return None
+
+
+# What package.xml leaves out of a distribution, or what only pip has: tests that need it are skipped in words.
+OPTIONAL = {"axe_core_python", "dynamixel_sdk", "evdev", "hypothesis", "mujoco", "rosbags", "scservo_sdk", "segno"}
+OPTIONAL |= {"collada", "smbus2", "trimesh"}
+
+
+def skip_without(error):
+    """Skips what needs an optional module; any other error is raised again."""
+    name = (getattr(error, "name", None) or "").partition(".")[0]
+    if isinstance(error, ModuleNotFoundError) and name in OPTIONAL:
+        pytest.skip(f"the optional module {name} is not installed", allow_module_level=True)
+    raise error
+
+
+class OptionalModule(pytest.Module):
+    """A file of tests, skipped as a whole if it imports an optional module that is not installed."""
+
+    def collect(self):
+        try:
+            return super().collect()
+        except self.CollectError as error:
+            skip_without(error.__cause__ or error)
+
+
+def pytest_pycollect_makemodule(module_path, parent):
+    return OptionalModule.from_parent(parent, path=module_path)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """A test in which an optional module is imported that is not installed."""
+    outcome = yield
+    try:
+        outcome.get_result()
+    except ModuleNotFoundError as error:
+        try:
+            skip_without(error)
+        except BaseException as changed:
+            outcome.force_exception(changed)
 
 
 def pytest_collection_modifyitems(items):

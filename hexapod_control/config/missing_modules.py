@@ -14,6 +14,7 @@ PACKAGES = {  # of the Python package index, by module; and of Debian, if it has
     "PIL": ("pillow", "python3-pil"),
     "rosbags": ("rosbags matplotlib", ""),
     "matplotlib": ("matplotlib", "python3-matplotlib"),
+    "segno": ("segno", "python3-segno"),
     "smbus2": ("smbus2", "python3-smbus2"),
     "gpiod": ("gpiod", "python3-libgpiod"),
     "argcomplete": ("argcomplete", "python3-argcomplete"),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.core.quantity import Quantity
 
 # Addresses reserved for documentation (RFC 5737, RFC 3849): the route to them shows our own address; nothing is sent.
@@ -116,18 +117,24 @@ def invitation_lines(urls: Sequence[str], public: bool) -> list[str]:
 
 
 def qr_rows(text: str) -> list[str]:
-    """Returns the QR code of a text as rows of 0 and 1, without a border."""
-    return ["".join(str(int(bool(module))) for module in row) for row in _qr_code(text).matrix]
+    """Returns the QR code of a text as rows of 0 and 1, without a border; none where segno is not installed."""
+    code = _qr_code(text)
+    return ["".join(str(int(bool(module))) for module in row) for row in code.matrix] if code else []
 
 
 def qr_lines(text: str) -> Sequence[str]:
-    """Returns the QR code of a text as lines for a terminal."""
+    """Returns the QR code of a text as lines for a terminal, or a line with the command that installs segno."""
+    code = _qr_code(text)
+    if code is None:
+        return [f"no QR code: {missing_module(ModuleNotFoundError(name='segno'))}"]
     screen = io.StringIO()
-    _qr_code(text).terminal(out=screen, compact=True, border=2)
+    code.terminal(out=screen, compact=True, border=2)
     return screen.getvalue().splitlines()
 
 
 def _qr_code(text: str) -> Any:
-    import segno  # takes a tenth of the start of the page, and most pages show no code
-
+    try:
+        import segno  # takes a tenth of the start of the page, and most pages show no code
+    except ModuleNotFoundError:
+        return None
     return segno.make(text, micro=False)

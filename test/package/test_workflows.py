@@ -176,3 +176,44 @@ def test_a_tag_is_the_version(release, tree):
     prepare(tree)
     [fault] = [line for line in release.faults(tree, "v0.2.0") if line.startswith("tag")]
     assert "v0.2.0" in fault and "0.2.0" in fault
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_one_command_sets_address_and_maintainer_everywhere(release, tree):
+    load("set_project").set_project(tree, "https://github.com/hexapods/hexapod_control", "A & B", "walk@hexapods.net")
+    assert not [name for name in RELEASE_FILES if "example.org" in (tree / name).read_text()]
+    assert '<maintainer email="walk@hexapods.net">A &amp; B</maintainer>' in (tree / "package.xml").read_text()
+    assert release.faults(tree) == []
+    edit(tree, "CHANGELOG.rst", r"^Forthcoming\n-+$", "0.2.0 (2026-12-01)\n------------------")
+    assert release.faults(tree, "0.2.0") == []
+
+
+def test_files_with_a_line_of_the_licence_keep_their_first_lines(tmp_path):
+    spdx = load("spdx")
+    heads = {"a.sh": b"#!/bin/sh\n", "b.html": b"<!doctype html>\n", "c.xacro": b'<?xml version="1.0"?>\n', "d.py": b""}
+    for name, head in heads.items():
+        path = tmp_path / name
+        path.write_bytes(head + b"text\n")
+        spdx.add(path, spdx.line(ROOT, path.suffix))
+        assert path.read_bytes() == head + spdx.line(ROOT, path.suffix) + b"text\n"
+
+
+def test_every_source_file_names_the_licence_once_the_first_ones_do():
+    missing = {path for path, _ in load("spdx").missing(ROOT)}
+    assert ROOT / "setup.py" in missing or not missing, "run scripts/spdx.py"
+
+
+def test_every_dependency_has_a_rule_of_rosdep_on_debian_and_rhel():
+    rules = YAML(typ="safe").load(ROOT / "test" / "data" / "rosdistro.yaml")
+    own = YAML(typ="safe").load(ROOT / "scripts" / "rosdep.yaml")
+    needed = re.findall(r"<\w+_depend>(python3-[\w.-]+)<", (ROOT / "package.xml").read_text())
+    assert needed
+    for key in needed:
+        found = {**rules[key], **own.get(key, {})}
+        assert {"debian", "rhel", "ubuntu"} <= set(found), key

@@ -42,6 +42,7 @@ MODULES = (
     ModuleUse("aiohttp", "aiohttp", "the page"),
     ModuleUse("mujoco", "mujoco", "hexapod sim"),
     ModuleUse("xacro", "xacro", "hexapod urdf, hexapod import"),
+    ModuleUse("segno", "segno", "QR codes"),
     ModuleUse("smbus2", "smbus2", "I2C"),
     ModuleUse("gpiod", "gpiod", "foot switches on pins"),
     ModuleUse("evdev", "evdev", "hexapod gamepad"),
