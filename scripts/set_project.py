@@ -28,10 +28,7 @@ def set_project(root, website, maintainer, email):
     element = f"<maintainer email={quoteattr(email)}>{escape(maintainer)}</maintainer>"
     changes = {
         "package.xml": [
-            (
-                r"^ *(<maintainer .*</maintainer>)",
-                f"<maintainer email={quoteattr(email)}>{escape(maintainer)}</maintainer>",
-            ),
+            (r"^ *(<maintainer .*</maintainer>)", element),
             *((rf'<url type="{kind}">([^<]*)</url>', escape(form.format(website))) for kind, form in URLS.items()),
         ],
         "CITATION.cff": [(r"^repository-code: (\S+)", URLS["repository"].format(website))],

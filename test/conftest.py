@@ -122,9 +122,8 @@ def pytest_pycollect_makemodule(module_path, parent):
 def pytest_pyfunc_call(pyfuncitem):
     """A test in which an optional module is imported that is not installed."""
     outcome = yield
-    try:
-        outcome.get_result()
-    except ModuleNotFoundError as error:
+    error = outcome.excinfo[1] if outcome.excinfo else None
+    if isinstance(error, ModuleNotFoundError):
         try:
             skip_without(error)
         except BaseException as changed:
