@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.core.quantity import Quantity
 
 # Addresses reserved for documentation (RFC 5737, RFC 3849): the route to them shows our own address; nothing is sent.
@@ -123,10 +122,10 @@ def qr_rows(text: str) -> list[str]:
 
 
 def qr_lines(text: str) -> Sequence[str]:
-    """Returns the QR code of a text as lines for a terminal, or a line with the command that installs segno."""
+    """Returns the QR code of a text as lines for a terminal, or a line that says why there is none."""
     code = _qr_code(text)
     if code is None:
-        return [f"no QR code: {missing_module(ModuleNotFoundError(name='segno'))}"]
+        return ["no QR code: segno is missing: `hexapod doctor` has the command that installs it"]
     screen = io.StringIO()
     code.terminal(out=screen, compact=True, border=2)
     return screen.getvalue().splitlines()

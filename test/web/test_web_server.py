@@ -282,11 +282,11 @@ def test_a_valid_token_gets_in_and_an_open_page_stops_the_robot_beside_attackers
     assert caplog.records == []
 
 
-def test_without_segno_the_address_is_printed_with_the_command_that_installs_it(monkeypatch):
+def test_without_segno_the_address_is_printed_with_the_reason(monkeypatch):
     monkeypatch.setitem(sys.modules, "segno", None)
     assert page_address.qr_rows("x") == []
     [line, address] = page_address.invitation_lines(["http://192.0.2.7:8770/#t"], public=True)
-    assert "segno is missing" in line and "install" in line and "http://192.0.2.7:8770/#t" in address
+    assert "segno is missing" in line and "hexapod doctor" in line and "http://192.0.2.7:8770/#t" in address
 
 
 def test_a_code_for_a_phone_has_the_address_in_it():
