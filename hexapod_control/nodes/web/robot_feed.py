@@ -325,7 +325,8 @@ class RobotFeed:
         """Updates `statuses`, and the values in `status` and `state` that come from /diagnostics."""
         nodes = self._diagnostics.at(time.monotonic())
         values = self._summary = summary(nodes, self._joint_names)
-        battery, limits = self._battery.read(MAX_BATTERY_AGE_S), values["battery_limits"]
+        battery = self._battery.read(MAX_BATTERY_AGE_S)
+        limits = values["battery_limits"]
         self._facts = replace(
             self._facts,
             low_battery=battery["volts"] if battery and limits and battery["volts"] <= limits[0] else None,

@@ -30,7 +30,7 @@ from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
 STAMP = messages.time(7_000_000_000)
 DRAWN = ("joint_states", "foot_targets", "foot_states", "odom", "simulator/floating_base_state", "cmd_vel")
-DRAWN += ("stability_margin", "joint_targets")
+DRAWN += ("stability_margin", "joint_targets", "imu/data")
 ZEROS = np.zeros((6, 3))
 
 
