@@ -80,7 +80,7 @@ class Doorway:
         await self._runner.cleanup()
 
     def admit(self, transport: asyncio.Transport | None) -> None:
-        """The connection belongs to somebody with a valid token: it gives way to nobody."""
+        """The connection has a valid token: it gives way to no other one."""
         if transport is not None:
             self._served.pop(transport, None)
 

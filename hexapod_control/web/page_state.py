@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.fits import attitude_over_feet
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.robot import Robot
@@ -63,7 +64,7 @@ def _lying_height(robot: Robot, feet: Array, tilt: tuple[float, float]) -> float
     half = np.array(robot.body.size) / 2.0
     corners = np.array(robot.body.center) + half * np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
     roll, pitch = tilt
-    up = np.array([-math.sin(pitch), math.cos(pitch) * math.sin(roll), math.cos(pitch) * math.cos(roll)])
+    up = np.array(BodyPose(roll=roll, pitch=pitch).rotation()[2])  # gives heights of points in base_link
     return -min(float((corners @ up).min()), float((feet @ up).min()) - robot.foot_radius)
 
 

@@ -20,7 +20,8 @@ MAX_CHAIN_SILENCE_S = 1.8  # of a node that moves joints; it publishes its statu
 MIN_STANDING_SHARE = 0.6  # of the height in the robot file; a robot found on its feet below it is not standing
 MIN_SPEED = 0.005  # [m/s]
 MIN_TURN = 0.05  # [rad/s] from which a velocity counts as walking or turning
-NEEDED_NODES = ("gait_planner", "inverse_kinematics")
+KINEMATICS = "inverse_kinematics"
+NEEDED_NODES = ("gait_planner", KINEMATICS)
 RESTARTABLE_NODES = (*NEEDED_NODES, "servo_driver")  # without a simulator the world is lost
 OTHER_NODES = ("odometry", "imu_driver")  # the robot still walks without them
 DRIVABLE = ON_FEET | {RobotState.CARRIED.value}  # a velocity is enough to continue once the robot is set down
@@ -53,13 +54,8 @@ class Step(Enum):
 
 # Kinds of controls, in the order in which they are locked: what the robot needs for one, it needs for all before it.
 CONTROLS = ("drive", "torque", "robot")
-NO_MOTION = (
-    "why_estop",
-    "why_torque_off",
-    "why_torque_fault",
-    "why_unknown",
-    "why_fault",
-)  # reasons that also prevent motions
+# Reasons that also prevent motions.
+NO_MOTION = ("why_estop", "why_torque_off", "why_torque_fault", "why_unknown", "why_fault")
 
 
 TONES = {
@@ -102,7 +98,7 @@ class RobotFacts:
     commanded: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m/s], [m/s], [rad/s]
     motion: str = ""
     node_ages: Mapping[str, float] = field(default_factory=dict)  # [s] since each node was heard
-    stalled: str = ""  # the node that converts nothing although it gets targets
+    stalled: float = 0.0  # [s] for which inverse_kinematics has converted nothing although it gets targets
     restartable: bool = False  # the silent node can be restarted from the page
     low_battery: float | None = None  # [V] if it is below the limit of a warning
     errors: Mapping[str, str] = field(default_factory=dict)  # by node
@@ -118,7 +114,7 @@ class Condition:
     step: Step
     why: str = ""  # key of the reason why the robot cannot be driven now
     values: Mapping[str, Any] = field(default_factory=dict)  # of both texts
-    silent: bool = False  # nothing reaches the robot, or nobody knows
+    silent: bool = False  # nothing reaches the robot, or that is unknown
 
     @property
     def locked(self) -> tuple[str, ...]:
@@ -158,9 +154,9 @@ def _stale(facts: RobotFacts) -> Condition | None:
     torque = _without_torque(facts)
     if torque is not None:
         return Condition(say, Tone.UNKNOWN, torque.step, torque.why, values, silent=True)
-    if say in ("stale", "stalled") and facts.restartable:
+    if say == "stale" and facts.restartable:
         return Condition(say, Tone.UNKNOWN, Step.RESTART, "why_hung", values, silent=True)
-    if say in ("stale", "stalled"):
+    if say == "stale":
         return Condition(say, Tone.UNKNOWN, _last_step(facts), "why_silent", values, silent=True)
     return Condition(say, Tone.UNKNOWN, _last_step(facts), say, values, silent=True)
 
@@ -175,7 +171,7 @@ def _stale_message(facts: RobotFacts) -> tuple[str, dict[str, Any]] | None:
     if facts.torque is None and not facts.node_ages and not facts.state:
         return "nothing", {}
     if facts.stalled:
-        return "stalled", {"node": facts.stalled}
+        return "stale", {"node": KINEMATICS, "age": round(facts.stalled)}
     silent = _silent_in_chain(facts.node_ages)
     if silent:
         return "stale", silent

@@ -4,7 +4,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")/../.." && pwd)
 source "$here/scripts/ci/underlay.bash"
 
-TESTS=(package/test_package bringup/test_node_graph config/robots/test_urdf cli/test_main) # the others run in .venv
+TESTS=(package/test_package bringup/test_node_graph bringup/test_launch_files config/robots/test_urdf cli/test_main) # the others run in .venv
 
 workspace=$(mktemp -d)
 trap 'rm -rf "$workspace"' EXIT

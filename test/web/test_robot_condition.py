@@ -57,8 +57,8 @@ def test_a_robot_that_stands_is_green_and_its_next_step_is_to_sit():
         ({"torque": False, "errors": {"gait_planner": "odd"}}, ("torque_off", Tone.WARN, Step.ARM)),
         ({"low_battery": 10.2}, ("battery_low", Tone.WARN, Step.SIT)),
         ({"low_battery": 10.2, "state": "fallen"}, ("fallen", Tone.BAD, Step.RECOVER)),
-        ({"stalled": "inverse_kinematics"}, ("stalled", Tone.UNKNOWN, Step.ESTOP)),
-        ({"stalled": "inverse_kinematics", "restartable": True}, ("stalled", Tone.UNKNOWN, Step.RESTART)),
+        ({"stalled": 0.8}, ("stale", Tone.UNKNOWN, Step.ESTOP)),
+        ({"stalled": 0.8, "restartable": True}, ("stale", Tone.UNKNOWN, Step.RESTART)),
         ({"torque": False, "latched": True}, ("estop", Tone.BAD, Step.RELEASE)),
         ({"latched": True, "stop": PressedStop("phone", 3.0)}, ("estop_by", Tone.BAD, Step.RELEASE)),
         ({"found": True, "height": 0.025}, ("low", Tone.WARN, Step.STAND)),
@@ -185,7 +185,7 @@ def all_facts():
     ]
     hung = replace(STANDING, node_ages={**HEALTHY, "servo_driver": 9.0}, restartable=True)
     facts += [replace(STANDING, low_battery=10.2), replace(STANDING, torque=False, errors={"servo_driver": "empty"})]
-    facts += [replace(STANDING, stalled="inverse_kinematics", restartable=restartable) for restartable in (True, False)]
+    facts += [replace(STANDING, stalled=0.8, restartable=restartable) for restartable in (True, False)]
     return [*facts, hung, replace(STANDING, motion="wave")]
 
 

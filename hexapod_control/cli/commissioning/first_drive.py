@@ -162,7 +162,7 @@ def _on_feet(
         raise StageError(Sentence.of(error)) from None
     except EndRequested:
         if stop.number != signal.SIGINT:
-            raise Interrupted(stop.number) from None  # nobody may be there to answer the next question
+            raise Interrupted(stop.number) from None  # the next question may get no answer
         raise StageError(Sentence("interrupted")) from None
     return result
 

@@ -194,7 +194,7 @@ def _move(action: ServoAction) -> int:
 
 
 def _agreed(joint: JointCalibration, begin: float, goal: int, args: argparse.Namespace, unit: str) -> bool:
-    """Asks before a far move [raw], if somebody is there to answer."""
+    """Asks before a far move [raw], if the terminal can answer."""
     if args.yes or not sys.stdin.isatty() or not is_far(goal - begin, joint.units_per_rad, unit):
         return True
     try:

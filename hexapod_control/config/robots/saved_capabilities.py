@@ -36,7 +36,7 @@ def enable() -> None:
 class SavedCapabilities:
     """A folder of files, one for each robot and version of the code.
 
-    A file that cannot be read or written is ignored. The files are pickled, so only those that nobody else can write
+    A file that cannot be read or written is ignored. The files are pickled, so only those that no other user can write
     are read.
     """
 
@@ -87,7 +87,7 @@ def _read_only(entries: dict[str, Gait]) -> Mapping[str, Gait]:
 
 
 def _is_private(path: Path) -> bool:
-    """True if a file or folder belongs to this user and nobody else can write to it."""
+    """True if a file or folder belongs to this user and no other user can write to it."""
     status = path.stat()
     return status.st_uid == os.getuid() and not status.st_mode & WRITABLE_BY_OTHERS
 

@@ -394,7 +394,7 @@ class Planner(Copyable):
         if not MIN_TICK_S <= dt < math.inf:
             return published(plan_at_rest(context, self.state), context)
         # Before the cut: ages are those of the node's time. It cuts `dt` itself after a stall, in which messages waited
-        # with the planner: a sensor is not silent because nobody has read it.
+        # with the planner: a sensor is not silent because it was not read.
         context.sensors.step(
             dt, moving=context.plan is not None and bool(np.count_nonzero(context.plan.joint_velocity))
         )

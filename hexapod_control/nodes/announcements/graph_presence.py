@@ -5,7 +5,7 @@ lock (local_announcement.py), between computers by announcements: a node that st
 Discovery may take longer. If two running graphs discover each other, for example when networks are joined, the younger
 one makes way for as long as the other announces itself, and ANNOUNCED_S longer: its planner sets the feet down, then
 all its nodes are silent, so that the servos hold (`Phase`). Its planner alone decides when that is, and the other nodes
-follow it, also when it sits down later: their announcements say so. Nobody can make a graph silent for good.
+follow it, also when it sits down later: their announcements say so. No other graph can make one silent for good.
 
 Most subscribers cannot select one of several publishers. Therefore the younger graph stops publishing, and any other
 second publisher is reported, also that of /clock, which all namespaces of a domain share.

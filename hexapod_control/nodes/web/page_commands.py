@@ -58,7 +58,7 @@ SERVICE_OWNERS = {
     **{
         name: owner
         for name, owner in REQUESTS.items()
-        if name not in ("rearm", "reset_and_arm", "reset_world", RESTART)
+        if name not in ("reset_world", RESTART) and len(STEPS.get(name, (name,))) == 1
     },
     "reset_fault": HARDWARE,
     f"{PLANNER}/set_parameters": PLANNER,

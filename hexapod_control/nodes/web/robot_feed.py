@@ -43,7 +43,7 @@ from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import DISPLAY, LATCHED, SENSOR
 from hexapod_control.ros.row_messages import FootLayout, MessageError
 from hexapod_control.web.page_state import DrawnState, drawing
-from hexapod_control.web.robot_condition import PressedStop, RobotFacts, condition, hung_node
+from hexapod_control.web.robot_condition import KINEMATICS, PressedStop, RobotFacts, condition, hung_node
 
 MAX_AGE_S = 0.3  # of messages with feet, velocities and poses
 MAX_STALL_S = 0.7  # for which inverse_kinematics may convert nothing while it gets targets
@@ -51,7 +51,6 @@ MAX_SILENCE_S = 1.0  # time without joint_states after which the robot counts as
 MAX_BATTERY_AGE_S = 5.0
 DIAGNOSTICS_DEPTH = 20
 LATCHED_TEXTS = ("gait_state", "gait_active", "gait_selected", "gaits", "lost_legs", "motions", "command_source")
-KINEMATICS = "inverse_kinematics"
 ESTOP_REPORT_S = 2.0  # from an E-STOP of a page until the hardware node reports it
 OFF_ITS_FEET = (RobotState.FALLEN.value, RobotState.CARRIED.value)
 SOLID = (Marker.CUBE, Marker.CUBE_LIST, Marker.CYLINDER)
@@ -299,14 +298,13 @@ class RobotFeed:
         motion = ""
         if self._motion is not None and self._motion["phase"] not in END_PHASES:
             motion = self._motion["name"]
-        ages = self._node_ages()
-        hung = self._stalled or hung_node(ages)
+        hung = self.hung
         if hung != self._hung[0]:
             self._hung = hung, bool(hung) and self._restartable(hung)
         return replace(
             facts,
             state=self._texts["gait_state"],
-            node_ages=ages,
+            node_ages=self._node_ages(),
             stalled=self._stalled,
             restartable=self._hung[1],
             torque=torque,
@@ -340,13 +338,13 @@ class RobotFeed:
     @property
     def hung(self) -> str:
         """The node of the control chain that is silent now; empty if there is none."""
-        return self._stalled or hung_node(self._node_ages())
+        return KINEMATICS if self._stalled else hung_node(self._node_ages())
 
     @property
-    def _stalled(self) -> str:
-        """The node that has converted joint targets and does so no more, while it gets targets; empty if it does."""
+    def _stalled(self) -> float:
+        """Seconds for which inverse_kinematics, which has converted targets, does so no more while it gets them."""
         stalled = self._targets.age < MAX_AGE_S and MAX_STALL_S < self._converted.age < math.inf
-        return KINEMATICS if stalled else ""
+        return self._converted.age if stalled else 0.0
 
     def _node_ages(self) -> dict[str, float]:
         """Seconds since each node of the robot was heard: by its status, or by what it sends in every tick."""

@@ -257,7 +257,7 @@ class Transaction:
             self._take(request, data)
             self._recognise(data, request.ids)
             more = len(data) == size or time.monotonic() < request.due
-        # Late: byte by byte, as nobody knows when; at most MAX_WAIT_S, so that the cycle can send goals in between.
+        # Late: byte by byte, as its time is unknown; at most MAX_WAIT_S, so that the cycle can send goals in between.
         latest = max(time.monotonic(), request.due) + MAX_WAIT_S
         more = True
         while request.missing and more and not self.urgent.is_set():

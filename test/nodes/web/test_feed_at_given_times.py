@@ -1,18 +1,20 @@
 """What the page shows of messages, at times that the test sets: how long they count, and what follows from them."""
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.serialization import serialize_message
-from sensor_msgs.msg import BatteryState, CompressedImage
+from sensor_msgs.msg import BatteryState, CompressedImage, Imu
 from std_msgs.msg import Bool, Float64, String
 from support.kits.plain_node import Moment, PlainNode
 from support.phantomx import lying, robot, standing_joints
 from visualization_msgs.msg import Marker, MarkerArray
 
-from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
+from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.nodes.web import camera_feed, robot_feed
 from hexapod_control.nodes.web.camera_feed import CameraFeed
@@ -23,6 +25,7 @@ from hexapod_control.nodes.web.robot_feed import (
     MAX_AGE_S,
     MAX_BATTERY_AGE_S,
     MAX_SILENCE_S,
+    MAX_STALL_S,
     RobotFeed,
 )
 from hexapod_control.ros import messages
@@ -172,6 +175,54 @@ def test_a_message_that_cannot_be_used_is_refused_once_and_shows_nothing(drawn):
     for _ in range(2):
         assert drawn.feed.state()["joints"] is None
     assert len(drawn.node.reports["refused joint_states"]) == 1
+
+
+def test_inverse_kinematics_that_converts_nothing_while_it_gets_targets_is_named_within_a_second(drawn):
+    hears = ("gait_planner", "inverse_kinematics", "servo_driver")
+    for _ in range(3):
+        drawn.diagnose(*hears, torque="True")
+        drawn.stand()
+        drawn.loads("foot_targets", [1] * 6)
+        drawn.hear("joint_targets", JointLayout(robot()).message(standing_joints(), None, STAMP))
+        assert drawn.says[0] != "stale"
+        drawn.time.now += MAX_STALL_S + 0.1  # all are silent: no one is named yet
+        assert drawn.says[0] != "stale"
+        drawn.loads("foot_targets", [1] * 6)
+        drawn.stand()
+        assert drawn.says == ("stale", {"node": "inverse_kinematics", "age": 1})
+        assert drawn.feed.hung == "inverse_kinematics"
+
+
+@pytest.mark.parametrize("roll", [-2.4, 0.0, 1.5, math.pi - 0.1])
+def test_a_fallen_robot_is_drawn_as_the_imu_measures_it_with_its_lowest_point_on_the_ground(drawn, roll):
+    drawn.stand()
+    drawn.hear("gait_state", String(data="fallen"))
+    upright = drawn.feed.state()["body"]
+    assert upright[1] == pytest.approx(0.0, abs=0.01)  # as the feet tell, without an IMU
+    drawn.hear("imu/data", Imu(orientation=messages.quaternion(roll, 0.2, 0.0)))
+    height, *tilt = drawn.feed.state()["body"]
+    assert tilt == pytest.approx([roll, 0.2], abs=1e-3)
+    pose = Placement(BodyPose(roll=roll, pitch=0.2), height)
+    feet = [pose.to_footprint(*foot)[2] - robot().foot_radius for foot in forward(robot(), standing_joints())]
+    x, y, z = (size / 2.0 for size in robot().body.size)
+    corners = [(a * x, b * y, c * z) for a in (-1, 1) for b in (-1, 1) for c in (-1, 1)]
+    middle = np.array(robot().body.center)
+    lowest = min(*feet, *(pose.to_footprint(*(middle + corner))[2] for corner in corners))
+    assert lowest == pytest.approx(0.0, abs=2e-4)
+    drawn.hear("gait_state", String(data="standing"))
+    assert drawn.feed.state()["body"] == upright
+
+
+def test_a_low_battery_is_the_sentence_of_a_standing_robot(drawn):
+    drawn.diagnose(
+        "gait_planner", "inverse_kinematics", "servo_driver", torque="True", **{"battery limits [V]": "10.5 9.9"}
+    )
+    drawn.hear("gait_state", String(data="standing"))
+    drawn.stand()
+    drawn.hear("battery_state", BatteryState(voltage=10.9))
+    assert drawn.says[0] == "standing"
+    drawn.hear("battery_state", BatteryState(voltage=10.2))
+    assert drawn.says == ("battery_low", {"volts": 10.2})
 
 
 def test_the_battery_is_shown_for_five_seconds(page):

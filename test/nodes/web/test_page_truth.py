@@ -50,6 +50,22 @@ def test_torque_that_is_off_without_an_emergency_stop_is_switched_on_by_one_serv
     told.until(lambda: "arm" in told.called)
 
 
+def test_torque_that_a_fault_has_switched_off_comes_back_without_releasing_an_emergency_stop(told):
+    values = {"torque": "False", "emergency stop": "no"}
+    told.tell(state="unknown", armed=False, servo_driver=(2, "the battery is empty: 8.5 V", values))
+    told.shows("Torque off after a fault: the battery is empty: 8.5 V", "bad", "Reset and switch on …")
+    told.page.click("#step")
+    told.page.click("#arm-box button[value=yes]")
+    told.until(lambda: told.called == ["reset_fault", "arm"])
+
+
+def test_a_fallen_robot_gets_up_by_the_large_button(told):
+    told.tell(state="fallen", gait_planner=(2, "the robot has fallen", {}))
+    told.shows("Fallen: set it on its feet or its belly, then press Get up", "bad", "Get up")
+    told.page.click("#step")
+    told.until(lambda: told.called == ["recover"])
+
+
 def test_a_robot_found_on_its_feet_at_25_mm_does_not_stand_and_is_not_driven(told):
     told.tell(height=0.025, gait_planner=(0, "ok", {"pose": "found"}))
     told.shows("Crouching at 25 mm: press Stand", "warn", "Stand")

@@ -56,10 +56,10 @@ class ScriptedRobot:
         self.velocities = bench.velocities()
         self.poses, self.motions = bench.listen(Pose, "body_pose"), bench.listen(String, "motion")
         self.called = []
-        for name in ("stand", "sit", "stop", "arm", "reset_fault"):
+        for name in ("stand", "sit", "recover", "stop", "arm", "reset_fault"):
             bench.probe.create_service(Trigger, name, self._taker(name, Trigger))
         bench.probe.create_service(SetBool, "estop", self._taker("estop", SetBool))
-        bench.until(lambda: services_ready(self.node, "stand", "sit", "estop", "arm", "reset_fault"))
+        bench.until(lambda: services_ready(self.node, "stand", "sit", "recover", "estop", "arm", "reset_fault"))
         self._layout = JointLayout(robot())
         self.joints = self.goal = standing_joints()
         self.nodes = dict(FINE)
