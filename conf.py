@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sphinx: the pages of docs/, the front matter of the repository, and the API of core, servos and nodes.
 
 `make docs` builds the site in build/docs. The pages are written for GitHub and stay as they are: the groups of

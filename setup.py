@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Installation by colcon (a ROS workspace) and by pip (`pip install '.[ros,sim]'` into a venv)."""
 
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Legs per second on one core: kinematics over arrays, compared with single legs."""
 
 from __future__ import annotations

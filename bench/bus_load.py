@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures the bus cycle of every servo protocol: write 18 goals, read 18 positions, with emulated servos.
 
 The servos run in their own process, with the timing of a real bus. The limit is the time of the bytes and turnarounds

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A walk in physics over an emulated servo bus, in lock step: planner, kinematics, driver, protocol, servos, MuJoCo.
 
 The time advances with the bytes on the wire and with the ticks, not with a clock, so every run gives the same figures.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Forward and inverse kinematics of all legs in C, compiled when needed: the reference for the time of a tick."""
 
 from __future__ import annotations

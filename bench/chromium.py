@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Controls a headless Chromium by the DevTools protocol over a pipe, for tests and benchmarks."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures in physics what `economy: true` in a robot file saves at equal speed.
 
 `python bench/economy.py` walks ideal robots straight ahead at 40 % of their top speed, planner and physics in lock

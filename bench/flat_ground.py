@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures walks on flat ground and compares their figures with limits.
 
 `python bench/flat_ground.py` runs planner and physics in lock step, so that every run

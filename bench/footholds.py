@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The top speed along each axis, what is achieved of it in physics, and what other footholds would allow."""
 
 from __future__ import annotations

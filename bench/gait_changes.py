@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures gait changes in physics and compares their figures with limits.
 
 `python bench/gait_changes.py` runs planner and physics in lock step. A robot that walks

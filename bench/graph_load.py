@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures the node graph: latency of joint_targets and CPU time, compared with minimal relays.
 
 Both graphs run in namespaces of one private ROS domain on this computer. They are measured alternately, while the other

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Forward and inverse kinematics of all legs in plain C: the reference for the time of a tick in Python.
 
    Frames, signs and formulas are those of core/kinematics/leg_kinematics.py, for targets in reach. */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures CPU time and latency of several robots that walk on one computer with loopback servos.
 
 Each robot is the graph `bringup` in its own namespace, one process per node, 50 Hz, without physics and page. Latency

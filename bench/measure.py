@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures computing time, bus load and walking quality, and prints one JSON document.
 
 `make bench ARGS="tick bus --robot phantomx"`, or `python bench/measure.py` with the same arguments.

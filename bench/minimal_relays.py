@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Minimal relays: as many rclpy nodes as the graph has, with the same messages but without any computation.
 
 Started with `python bench/minimal_relays.py ROLE`.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures the drift of the odometry and the consistency of its covariance, with planner and physics in lock step.
 
 `python bench/odometry_drift.py` prints the drift over drives of one minute on three

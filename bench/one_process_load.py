@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures all nodes in one process against one process per node: CPU time, memory, and time to the sitting robot.
 
 Both graphs walk in namespaces of one private ROS domain on this computer. They are measured alternately, while the

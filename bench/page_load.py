@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs a simulated robot and measures its page in Chromium."""
 
 from __future__ import annotations

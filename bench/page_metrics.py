@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures the page of a running robot: frame rates, drag latency, memory, CPU load of spectators, a stalled one."""
 
 from __future__ import annotations

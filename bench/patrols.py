@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures patrols among obstacles: planner, physics, odometry with IMU, and lidar in lock step, without ROS.
 
 `python bench/patrols.py` sends the robot to random goals, one after the other, and prints

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures the time of a tick: planner, inverse kinematics and joint speeds in Python, against kinematics in C."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pauses the processes of a graph and measures their CPU time."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Walks robots with the errors of real ones straight ahead, and measures what they lose, and what their physics costs.
 
 `python bench/real_robots.py --seeds 10` prints one line for each kind of errors: means over the seeds, and the extremes

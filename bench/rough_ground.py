@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures walks on rough ground and compares their figures with limits.
 
 `python bench/rough_ground.py` runs planner and physics in lock step, with and without

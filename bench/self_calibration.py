@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod calibrate-self` of robots with hidden errors, over driver, emulated bus and physics in lock step.
 
     python bench/self_calibration.py phantomx feetech_st 0 20

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs planner and physics in lock step, with contact forces and IMU as inputs of the planner.
 
 Contact forces are measured at the feet, or estimated from servo loads as in servo_driver.

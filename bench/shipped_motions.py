@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures every shipped motion in physics and compares its figures with limits.
 
 `python bench/shipped_motions.py` runs motion player and physics in lock step, from lying

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures whether robots with the errors of ordinary servos walk as commanded.
 
 `python bench/straight_walk.py` runs planner and physics in lock step on flat ground, with an IMU, measured joints and

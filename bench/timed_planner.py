@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The gait_planner whose latency is measured, started with `python bench/timed_planner.py`."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Receives joint_targets of the graphs in place of driver and operator, and measures their latency."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures the quality of a walk at every physics step.
 
 achieved  the constant twist with the true planar displacement of one gait cycle, mean over the cycles

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs a command with ROS 2 and this package.
 set -e
 # shellcheck disable=SC1091

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sends a simulated robot to a goal with Nav2; the exit code is 1 if it does not arrive, or collides on the way.
 
 Arrival is judged by the ground truth of the simulator, in whose frame `world` the map has the same origin.

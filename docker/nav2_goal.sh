@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Nav2 with SLAM for a simulated robot in a room with obstacles. Ends with 0 when the robot is at the goal, with 1 if it does
 # not get there.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A simulated robot that walks around a square, until somebody drives it on the page.
 set -euo pipefail
 robot=${ROBOT:-phantomx}

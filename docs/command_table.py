@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Generates the table of docs/reference.md that shows the effect of each command in each state, by trying it out."""
 
 from __future__ import annotations

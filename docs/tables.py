@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Generates the tables of docs/{reference,robot-file,your-servos,gallery}.md from the code: `python docs/tables.py`.
 
 A table stands between the lines `<!-- NAME -->` and `<!-- end -->`; test/package/test_docs.py compares them with the

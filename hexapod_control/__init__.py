@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One ROS 2 package that makes any hexapod walk. Imports only go down, from cli to core (docs/architecture.md)."""
 
 import os

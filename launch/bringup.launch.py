@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Launches the nodes of a real robot; --show-args lists the arguments."""
 
 from launch import LaunchDescription

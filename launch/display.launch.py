@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Launches RViz with model, feet and odometry of a robot that sim or bringup runs; --show-args lists the arguments."""
 
 from launch import LaunchDescription

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Launches Nav2 for a robot that sim or bringup runs, with a saved map or SLAM; --show-args lists the arguments."""
 
 import tempfile

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Launches a robot in physics simulation; --show-args lists the arguments."""
 
 from launch import LaunchDescription

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Launches game_controller_node of the joy package and teleop, to drive by gamepad; --show-args lists the arguments."""
 
 from launch import LaunchDescription

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks what this computer lacks and how to install it; run by the Makefile with any Python 3.
 
 machine.py venv   exits 1 if no virtual environment with ROS can be made

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Generates mutants of Python sources: each changes one expression or statement, like a typical mistake.
 
 Changed are comparisons, arithmetic, constants, conditions, statements, return values and the order of arguments. Types,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mutation testing: draws mutants of the code and runs the tests of their subject.
 
 A surviving mutant is a missing test, or code that changes nothing. A Python that has imported the libraries forks for

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the tables of test/data/nav2: which parameters each Nav2 release declares, by source file.
 
     python scripts/nav2_parameters.py /path/to/navigation2

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Sets address and maintainer of the project: in package.xml, their one place, and in the files that repeat them.
 
 set_project.py https://github.com/OWNER/hexapod_control "NAME" MAIL

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Gives every source file the line that names its licence, for tools that read SPDX.
 
 spdx.py           adds the line where it is missing; run it again after a merge

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fixtures, and a ROS domain per test file: no other graph on this machine or network is discovered or disturbed."""
 
 import contextlib

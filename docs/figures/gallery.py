@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The picture of docs/gallery.md: every robot of the package from above and from behind, all at one scale.
 
 `python docs/figures/gallery.py` (needs matplotlib).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Regenerates the pictures of the documentation: `make docs-images`, or `python docs/figures/images.py [SCRIPT ...]`.
 
 A script that does not write all its pictures is a failure. Needs ROS 2, MuJoCo, OpenGL and Chromium; the walks and the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The screenshot of docs/your-own-robot.md, from `hexapod new --page`: `python docs/figures/interview.py`."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The films of docs/motions.md, made in lock step: `python docs/figures/motions.py [NAME ...]` (needs MuJoCo)."""
 
 from __future__ import annotations

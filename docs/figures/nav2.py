@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The film of docs/nav2.md: `python docs/figures/nav2.py` (needs ROS 2 with Nav2, MuJoCo and OpenGL)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Screenshots of the page with the simulated robot in Chromium: `python docs/figures/page.py [--all FOLDER]`.
 
 Without an option the three pictures of docs/web.md; with --all the page at all sizes, dark and light, in every state.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The picture of docs/patrol.md, made in lock step: `python docs/figures/patrol.py` (needs MuJoCo and matplotlib)."""
 
 from __future__ import annotations

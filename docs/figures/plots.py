@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The plots of docs/how-it-walks.md and docs/your-own-gait.md: `python docs/figures/plots.py` (needs matplotlib).
 
 Made by the core alone.

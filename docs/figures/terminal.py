@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The calibration as a user sees it, from a real run: `python docs/figures/terminal.py` draws the pictures.
 
 A simulated person calibrates an emulated robot with unknown mounting of the servos (calibration_bench in test/support).

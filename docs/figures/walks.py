@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Films of walks with the real nodes, of README.md and docs/rough-ground.md: `python docs/figures/walks.py`.
 
 Needs ROS 2, MuJoCo and OpenGL. A walk that falls short of its commands, as on a loaded computer, is repeated. The

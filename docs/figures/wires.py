@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of docs/servos.md, from the table of protocols: `python docs/figures/wires.py` prints it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* The lines of an SSC-32 for 18 hobby servos: bytes in, pulses out. Plain C99, no Arduino, no clock, no I/O.
  *
  * A line ends with CR, which executes it; an invalid line is ignored as a whole:

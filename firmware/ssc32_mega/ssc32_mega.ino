@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* An Arduino Mega 2560 as an SSC-32: 18 hobby servos over USB, 115200 baud. See README.md for the wiring.
  * The protocol is in ssc32.h, which is compiled and tested on the host. */
 #include <Servo.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes and reads bags as MCAP files with rosbags; the definitions of all messages are part of the file."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes a ring buffer to a bag from a copy of it, in a thread of its own, so that no message is lost meanwhile."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plots a comparison of two runs: paths, velocities and joint differences."""
 
 from __future__ import annotations

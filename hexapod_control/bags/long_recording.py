@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A recording of any length: a thread writes its messages to a bag while they arrive, within a limit of the disk."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads the drive in a bag into arrays, and samples all signals of a bag at regular times.
 
 Times [s] of a drive count from the first command that is not zero.

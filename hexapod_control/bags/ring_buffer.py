@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A ring buffer of the newest messages of all topics, bounded in time and in size."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares two runs from their first commands on: paths, commanded and achieved velocities, joint angles."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of launch arguments, and their checks before anything starts.
 
 A value that a node would refuse is refused here by the same rule, because the node would refuse it only after all nodes

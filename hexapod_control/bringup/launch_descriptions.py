@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Launch descriptions of the node graphs; with the launch files the only module that imports launch."""
 
 from __future__ import annotations

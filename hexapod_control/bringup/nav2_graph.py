@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The node graph of Nav2 for one robot, as launch/nav2.launch.py starts it: processes, parameters and remaps.
 
 Velocity: controller_server and behavior_server -> cmd_vel_nav -> velocity_smoother -> cmd_vel_smoothed ->

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The node graphs for launch files and `hexapod sim`: tables of processes, their parameters and remaps.
 
 A graph is a tuple of rows, one per node; an argument is the `name:=value` of a launch file. An argument with an empty

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The entry point of every node. The name of the program, or with `python -m` its first argument, selects the node.
 
 While the modules of the node are imported, which takes a second, a signal to end does so at once: nothing runs yet.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Starts one process per node, restarts crashed ones, and stops all of them, each before the nodes that it needs.
 
 restart_plan.py has the rules for restarts.

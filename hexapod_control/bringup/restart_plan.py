@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rules for the restart of nodes that have ended: which ones, after which delay, with which parameters."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command that starts a node, and the spec of one process that runs all nodes of a robot, merged from their specs.
 
 Its arguments are the specs as JSON, in the order of the graph. The program is cli/robot/one_process.py.

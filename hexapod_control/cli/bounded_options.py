@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Option types and common options for argparse: numbers within bounds, output files, the robot; errors of commands.
 
 A value that does not fit is reported in one line with the option, the value, the bound and the remedy (exit code 2).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # PYTHON_ARGCOMPLETE_OK
 """The command `hexapod`: a table of subcommands, each in its own module that is imported only when needed."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The entry point of the command hexapod: Ctrl-C ends it at once while its modules are imported for a second."""
 
 from __future__ import annotations

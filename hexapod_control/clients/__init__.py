@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs on the operator's side of ROS: keyboard, motions, patrols and the odometry survey."""
 
 from hexapod_control.config.ros_names import require_middleware

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Waits for a running robot with a time limit; the user can end every wait."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Options of commands that connect to a running robot: namespace, topic and type of cmd_vel, clock."""
 
 from __future__ import annotations

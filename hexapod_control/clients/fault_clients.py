@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The nodes of `hexapod arm`, `leg`, `recover`, `status` and others: requests after a fault, and reports."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drives a robot by keyboard and shows its state in a status line.
 
 A direction holds until the next key, because terminals do not report when a key is released.

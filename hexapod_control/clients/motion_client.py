@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The node of `hexapod play`: requests motions and follows their progress, without threads."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The drives of `hexapod odom-calibrate` with a running robot: straight ahead, then a rotation, both by odometry."""
 
 from __future__ import annotations

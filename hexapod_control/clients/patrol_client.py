@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The node of `hexapod patrol`: receives the pose of the robot and the obstacles around it, publishes cmd_vel."""
 
 from __future__ import annotations

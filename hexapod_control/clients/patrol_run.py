@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drives a running robot from waypoint to waypoint; reports progress and result, and draws a map of the path."""
 
 from __future__ import annotations

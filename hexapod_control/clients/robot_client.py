@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The node of an operator's program: publishes commands to a robot and receives its state, without threads.
 
 Timed poses, from ground truth or odometry, go into a log with interpolation.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Says why a client finds no robot: what the robots of this computer announce without DDS, else the possible causes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot client that also receives joint angles, torques and tilt."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests of an operator: services of the robot that are called one after the other."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A terminal in single-key mode with a status line; the context manager restores it."""
 
 from __future__ import annotations

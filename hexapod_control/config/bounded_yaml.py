@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads untrusted YAML from files and messages: regular files of at most 1 MB, with bounded nesting."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A YAML file as a tree of entries with key and line, for error messages."""
 
 from __future__ import annotations

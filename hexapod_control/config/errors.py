@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Errors of YAML files edited by users and of command-line options, exit codes, and the signals that end a program."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How to install the Python modules of optional commands. This package itself is on no package index."""
 
 from __future__ import annotations

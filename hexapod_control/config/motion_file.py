@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motion files: shipped by name, by path, or as text; turned into the steps of core.motions, scaled to a robot.
 
 The keys of a file are the fields of the dataclasses in core.motions.

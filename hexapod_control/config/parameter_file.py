@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The sections of a ROS parameter file."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names, files and numbers that ROS takes from a command line or the environment, checked before rclpy starts.
 
 rclpy reports invalid ones with a traceback or several lines, waits forever on a pipe, and fails late for an invalid

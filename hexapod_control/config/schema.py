@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The validator of all YAML files: one table row per key, and the check of a value against its row.
 
 Every error names file, line, key, value, bound and remedy.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes one section of a robot file; all other lines, and the comments in the section, are preserved."""
 
 from __future__ import annotations

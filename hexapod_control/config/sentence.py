@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sentences of dialogs: the code names the kind, its text stands in `sentences/` for each language."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servo models that report who they are: numbers, and the protocol that controls each model.
 
 The servo table and the check before the first write take the protocol of a model from here.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds the files shipped with the package: config/, urdf/, launch/ of a checkout or of an installation."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of waypoints: YAML with `waypoints`, a list of {x, y, yaw_deg, heading}, and the tolerances of the patrol."""
 
 from __future__ import annotations

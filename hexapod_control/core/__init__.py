@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The mathematics of a walking robot: numpy and math only, no ROS, no files, no clock (time comes in as dt).
 
 Folders import only from those below them:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Objects that change from tick to tick, and whose copies continue independently of them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names of legs, joints, feet and nodes, and how messages quote them; only this module derives names from other names.
 
 A robot has any number of legs; `STANDARD` is the order of a six-legged one. Rows of every array in the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Numbers from outside: in a file, as a parameter, an option, a field of a message or an answer.
 
 A `Quantity` has everything about one of them; what reads it there finds the key, and help, reference and refusal come

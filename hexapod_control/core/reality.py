@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a real robot has and an ideal one has not: errors of its servos, legs and sensors.
 
 Angles of the servo driver are those of its calibration: a servo driven to the angle q turns its joint to

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is said to people: statements, and refusals. Programs read the kind and the values, never the text."""
 
 from __future__ import annotations

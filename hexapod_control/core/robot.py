@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""The geometry of a robot as frozen, validated data, in SI units and radians.
 
 Frames: base_link is the body's frame (x forward, y left, z up). A leg's hip frame has its origin on the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What page, launch files and command line may change in the simulated world."""
 
 from hexapod_control.core.quantity import Quantity

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Judges a robot before it walks: its file, its odometry in lock step with physics, and its way with Nav2."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The gait laboratory: plans one cycle of a walk with other values than those of the robot file, and saves gaits.
 
 `python -m hexapod_control.evaluation.laboratory ROBOT NICENESS` reads requests, one JSON object per line, and writes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs planner and physics in lock step: without ROS and without a clock, so that every run gives the same figures.
 
 A tick is what the nodes do together: planner, inverse kinematics, then physics for one control period.

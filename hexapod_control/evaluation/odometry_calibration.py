@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures the scale error of the odometry in simulation, with planner and physics in lock step, without ROS."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The twin of a real robot: a simulated one that repeats the commands of a recorded run."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds the errors with which the twin of a robot is nearest to a recorded run.
 
 Least squares by Gauss-Newton on simulated runs, about the errors that were known before. A zero acts on the whole body,

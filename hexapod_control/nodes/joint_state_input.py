@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Input of joint_states for all nodes: measured joints are checked by publisher, name, range and speed."""
 
 from __future__ import annotations

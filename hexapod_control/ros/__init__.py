@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ROS layer of the package: guarded nodes, parameters, messages, QoS and executor."""
 
 import sys

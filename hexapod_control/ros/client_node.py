@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The node of a program that is not one of the robot's nodes, such as a command-line tool or a benchmark."""
 
 from __future__ import annotations

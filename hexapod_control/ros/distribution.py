@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Differences between the ROS distributions that this package supports."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Base class of all nodes: guarded callbacks, diagnostics, supervision of /clock, messages within the process.
 
 An exception in a callback would end rclpy's spin loop, and with it the control of the robot. Here it is reported in one

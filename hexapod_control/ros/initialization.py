@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Starts rclpy for every program of the package; every failure of ROS itself is one sentence with a remedy."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Looks up message classes by type name, e.g. sensor_msgs/msg/Imu; TFMessage also without tf2_msgs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Converts between ROS messages and the types of the core (joints and feet: row_messages.py).
 
 Units are SI; orientations are Rz(yaw) Ry(pitch) Rx(roll). A message that cannot be used raises MessageError, whose text

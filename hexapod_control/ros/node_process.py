@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs a node, or several, as a process: start, spin, orderly stop on SIGINT, SIGTERM or SIGHUP, exit code.
 
 The signal handling of rclpy is switched off: it shuts the context down at once, before a last zero velocity could be

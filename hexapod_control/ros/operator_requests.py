@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests of an operator: the services that each calls, one after the other while all goes well."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Declares the fields of settings dataclasses as ROS parameters.
 
 The fields are declared with `number` and `choice` of core/quantity.py. Their metadata may also have `name` (the ROS

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Standard output, standard error and log file of a process that controls a robot: printing never blocks it.
 
     print, rclpy's log, C libraries -> pipe -> reader thread -> queue -> writer thread -> terminal

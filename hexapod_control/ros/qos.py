@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The QoS profiles of all topics of the package."""
 
 from __future__ import annotations

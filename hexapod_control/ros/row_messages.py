@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Converts all joints or all feet of a robot between arrays and messages.
 
 This is the only module that maps names in a message to rows of an array. Missing and duplicated names are refused;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The files with which a graph was started: its nodes read them as they were then, also a node that is restarted later.
 
 Nodes with different dimensions of one robot would move its feet to the wrong places. So the first node of a graph that

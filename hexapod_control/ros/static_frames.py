@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frames fixed to the body, on /tf_static."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A thread that writes to files, terminals and pipes, so that the thread that controls the robot never waits for one.
 
 A terminal that is not read (Ctrl-S, a hung connection, a stopped pager), a slow card or a network drive that is gone

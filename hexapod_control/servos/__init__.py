@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real and emulated servos: buses, protocols, the driver thread, calibration and settings."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Searches a port with all baud rates and protocols for servos and boards, with read-only requests.
 
 A quick search follows a failure to open a bus; a sweep finds all that answer.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks of the configuration registers of servos before their torque comes on: values that are wrong for the robot.
 
 The checks follow from the roles in the table of a servo type. Boards have none: they cannot read servos.

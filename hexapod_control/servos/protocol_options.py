@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`servos.options` of a robot file: the options of a protocol, one table row per key."""
 
 from __future__ import annotations

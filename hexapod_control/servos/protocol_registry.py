@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Table of servo protocols. A new one needs a bus in protocols/, a row here, and a device in emulator/devices/."""
 
 from __future__ import annotations

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Simulates one robot in MuJoCo: model, terrain, servo models and sensors."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Places in a simulated world that obstacles leave free, for goals of navigation."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A planar lidar on the body: rays from one point, parallel to the x-y plane of base_link, over 360 degrees.
 
 Frame lidar_link: above the center of the body and the highest position of any knee, axes parallel to base_link, so it

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Builds the MuJoCo model of a robot and its ground from the URDF.
 
 World frame: z up, the origin on the ground under the start pose. Bodies, joints and geoms keep the names of

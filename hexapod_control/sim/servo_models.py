@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servo models of the simulation: a position loop of finite stiffness, torque and speed.
 
 The model is a spring `stiffness * (target - angle)` clipped at the stall torque, minus a viscous torque that equals

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Simulates one robot in MuJoCo, in lock step with the caller: joint targets in, readings out.
 
 Frames: the world's z is up; poses and velocities of the base are ground truth. Quaternions are (x, y, z, w).

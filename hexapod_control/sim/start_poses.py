@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Start poses of a simulated robot as joint angles (n, 3) [rad]."""
 
 from __future__ import annotations

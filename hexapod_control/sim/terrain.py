@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adds the ground of the simulated world to a MuJoCo specification.
 
 The world's z is up and z = 0 is the flat area around the origin where the robot starts. Ground geoms are

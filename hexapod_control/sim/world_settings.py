@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Settings of the simulated world and its lidar."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Opens the port of a server and keeps room in it for those who have a valid token (aiohttp >= 3.8).
 
 Every connection is a stranger until `admit`. Strangers wait in two small pools, those with a complete request and those

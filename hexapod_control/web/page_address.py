@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds the addresses under which the page can be opened, and encodes them as QR codes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Serves the files of the page, and downloads, over HTTP with security headers (aiohttp >= 3.8)."""
 
 from __future__ import annotations

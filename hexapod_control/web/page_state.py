@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Converts the shape and state of the robot to JSON fields for the page.
 
 Frames: joints are those of the robot file; `body` is the pose of base_link over the level base_footprint, from the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parses and encodes the messages between server and page: JSON objects, checked field by field.
 
 Every message has `v` (version of the protocol), `n` (a number that increases during a connection) and `t` (its kind).

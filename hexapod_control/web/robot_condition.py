@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The condition of the robot for the page: a message, its colour, the next step, and which controls have no effect.
 
 A message is a key of the table of texts (static/texts) with its values, so that it exists in every language. The

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The HTTP and WebSocket server of the page (aiohttp >= 3.8), in its own thread.
 
 The thread of the server calls `forward` with every allowed command, and `state` for the newest state while there is a

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds the package with colcon in a new workspace and runs the tests of what depends on where it is installed.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/../.." && pwd)

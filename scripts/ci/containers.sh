@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The containers, on a machine with Docker; ROS_DISTRO chooses the distribution.
 # containers.sh lint    hadolint on the Dockerfile; Docker reads the compose file
 # containers.sh robot   builds the image of the robot for this machine and runs a command in it

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds the Debian package as the build farm does, with bloom's rules, installs it and runs a command of it; as root, in an
 # official container of ROS 2.
 set -euo pipefail

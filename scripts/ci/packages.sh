@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs what the tests need from Debian or Ubuntu: as root, or with sudo in CI. Elsewhere `make test` names what is missing.
 set -euo pipefail
 

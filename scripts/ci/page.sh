@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # page.sh   checks the types of the page's modules with tsc, and runs the unit tests of those without elements with node
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks that the tree can be released; run by CI and by hand before a tag.
 
 release.py        versions and addresses agree, and CHANGELOG.rst has the form that catkin_prepare_release reads

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs what package.xml names for the ROS 2 distribution ROS_DISTRO, and the tools of the tests; as root, in an official
 # container of ROS.
 set -euo pipefail

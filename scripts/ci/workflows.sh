@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # workflows.sh   checks the workflows with actionlint, an installed one or that of its container
 set -euo pipefail
 cd "$(dirname "$0")/../.."

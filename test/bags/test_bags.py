@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bags: the ring buffer, writing and reading, and the comparison of two runs."""
 
 import errno

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recordings of any length, and the samples of their signals."""
 
 import shutil

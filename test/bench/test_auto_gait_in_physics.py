@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot that selects its gait by speed follows the commanded speed in physics, from slow to fast and back."""
 
 import math

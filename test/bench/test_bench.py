@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`make bench`: C and Python kinematics agree, and the document lists what was measured and what is missing."""
 
 import json

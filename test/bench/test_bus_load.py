@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`make bench ARGS=bus`: the limit is the transfer time of the bytes, and no loop is faster."""
 
 import os

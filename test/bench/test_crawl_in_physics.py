@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot with four legs keeps its balance in physics."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """config/robot_localization.yaml in physics: the uncertainty of the filtered odometry is that of its errors.
 
 The filter is robot_localization's EKF for the states that it uses here: pose in the plane, and its velocity.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A leg is lost during a walk in physics: no fall, no collision, and the robot follows its command."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mishaps in physics: the robot freezes, slows down or stops, within its joint limits, and continues on request."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Odometry in physics: its drift on three grounds, and whether its covariance agrees."""
 
 import math

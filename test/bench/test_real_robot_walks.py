@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What errors of a real robot do to its walk: phantomx, tripod, straight ahead, without any correction."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The shipped motions in physics: player and MuJoCo in lock step."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robots with the errors of ordinary servos in physics: they walk as commanded, and say when they make no way."""
 
 import mujoco

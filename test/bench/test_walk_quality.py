@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The figures of the walk in physics: core and MuJoCo in lock step."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Invalid commands and clocks on real DDS: non-finite fields, extreme values, wrong order, a stepped clock."""
 
 import itertools

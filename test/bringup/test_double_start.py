@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two graphs of one robot are started at one moment: one of them drives it, the other one says why it does not."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults that the planner and the kinematics survive: the robot stops, reports why, and continues afterwards.
 
 Pass rule for all: no NaN is sent, joint targets stay within position and speed limits. A

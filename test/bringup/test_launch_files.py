@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the launch files refuse: by stubs of `launch` everywhere, and with the real one where it is installed."""
 
 import re

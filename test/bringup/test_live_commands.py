@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands to a standing robot over DDS: commanded feet, arcs, the cycle time, legs that would touch."""
 
 import math

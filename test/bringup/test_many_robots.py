@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two robots in namespaces of one graph, each simulated on its own: commands to one do not reach the other.
 
 Robot a runs on simulated time: its world waits for its controller, so that a busy machine makes it slower in real time,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What nav2.launch.py starts: which processes, with which parameters, remaps, frames and namespaces."""
 
 import re

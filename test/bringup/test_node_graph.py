@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Properties of the table of nodes and of the command lines made from it."""
 
 import ast

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A node or a command that is asked to end while it starts, as by Ctrl-C right after `ros2 launch`."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The supervisor with real processes: nodes that die are restarted or end the graph, and all are stopped in order.
 
 Stub programs replace the nodes. Tests wait for output of the supervisor, never for a fixed time.

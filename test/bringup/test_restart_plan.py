@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which node is restarted, when and how, for all nodes of all graphs."""
 
 import signal

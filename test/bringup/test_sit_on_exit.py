@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A complete robot that is stopped, as by Ctrl-C or systemd: it sits down, then its torque is switched off."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot under random input on all topics, services and parameters, with nodes killed at random and outside faults.
 
 Afterwards it walks on command; no callback failed, no memory leaked, no joint target jumped. Once on emulated

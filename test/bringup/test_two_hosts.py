@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robot on one host, operator on another: the cable is pulled while it walks and put back; ground truth is recorded.
 
 The hosts are network namespaces, see hosts.py; the robot is the simulated one, with all its nodes.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Launch arguments and parameters that are valid but have no effect are named, with what to do."""
 
 import pytest

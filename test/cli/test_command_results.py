@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every command compares the result with the request: it ends with code 1 and a sentence if it did not happen."""
 
 import ast

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command `hexapod`: exit codes and one-line errors."""
 
 import os

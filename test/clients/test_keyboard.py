@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod keyboard` in a pseudo-terminal, and the meaning of the keys."""
 
 import contextlib

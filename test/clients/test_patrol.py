@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod patrol`: the file of waypoints, and a walk with the real graph."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod patrol` on real DDS with a kinematic robot: waiting, stopping, sources that take precedence."""
 
 import threading

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod play`: the list, the check, and a motion on a planner that runs, in a pseudo-terminal."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Why a client finds no robot: robots of this computer are named, other causes listed."""
 
 import getpass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """YAML of any file or text is read in bounded time or refused in one short line."""
 
 from __future__ import annotations

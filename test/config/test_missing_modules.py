@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The remedies for missing Python modules work: they name packages that are on the package index, and this Python."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motion files: those that come with the package are possible on every robot, and violations are reported."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names, files and numbers for ROS: what rclpy refuses is refused before it starts, in one sentence, exit code 2."""
 
 from __future__ import annotations

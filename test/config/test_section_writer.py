@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sections written into a robot file, whole or not at all; calibration of simulated odometry."""
 
 import functools

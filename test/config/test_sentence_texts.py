@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every sentence has a text in every language, with the same values; and every text belongs to a sentence."""
 
 import ast

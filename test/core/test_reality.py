@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The errors of a real robot: drawn reproducibly, set by hand, and what they do to targets and reported angles."""
 
 import dataclasses

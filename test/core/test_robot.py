@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot as data: impossible joints and links are refused, and masses and mountings are as described."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The gait laboratory: cycles as the planner walks them, refusals as of a robot file, and gaits that are saved."""
 
 import json

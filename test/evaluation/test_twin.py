@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The twin of a hidden robot repeats its run; what differs is named, and a run that cannot be repeated is refused."""
 
 import math

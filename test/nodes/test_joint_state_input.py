@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every node that reads joint_states refuses invalid samples and uses valid ones."""
 
 import math

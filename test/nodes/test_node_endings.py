@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How nodes end: on request they run until the robot is at rest, then send their last message; or they do not start."""
 
 import runpy

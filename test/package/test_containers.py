@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The images, the compose file and the development container agree with the package and with each other."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The documentation agrees with the code: names, types, tables, commands, files and tests that it mentions exist."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every picture of the documentation is made by one command.
 
 The drawings of docs/your-own-robot.md are those of the code, and name every length and angle of a robot file.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """docs/faults.md agrees with tests and code: each row names a test and the message that it asserts.
 
 A message is quoted in backticks, with ... for what varies. It has to occur in the package and, in part, in the test, so

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How many files and calls a reader passes to follow a velocity through one tick, measured at run time."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Missing requirements of a machine are reported with the remedy."""
 
 import importlib.util

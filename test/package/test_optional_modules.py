@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests that need an optional module are skipped in words where it is not installed."""
 
 import os

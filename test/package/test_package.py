@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """package.xml, setup.py, the sources and the installed files agree."""
 
 import ast

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every number that somebody may give is refused beyond its bounds in the same words, wherever it is read."""
 
 import argparse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page of the robot file lists every key that robot files have, with its meaning."""
 
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """No program reads a sentence for people: what it has to know is a kind or a value."""
 
 import ast

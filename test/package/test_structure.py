@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rules that keep the code base readable: files that earn their walls, straight functions, one thing per line.
 
 Each rule fails with the list of places that break it. Complexity is checked by ruff (C901) and the direction of imports

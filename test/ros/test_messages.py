@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Conversion between messages and arrays: golden values, refusals by name, and round trips."""
 
 import math

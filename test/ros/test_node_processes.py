@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Nodes as separate processes: killed, flooded, and asked to end while the robot walks."""
 
 import signal

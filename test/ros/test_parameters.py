@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parameters: defaults once, bounds and finiteness at the start and on every change, refused with a reason."""
 
 import dataclasses

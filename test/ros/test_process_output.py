@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a process prints: complete while it is read, and never an obstacle while it is not."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files with which a graph was started: its nodes read the text of that time, and an edit is reported once."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A thread that writes: its callers never wait, and what it cannot keep is counted."""
 
 import threading

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Devices that answer in another than the chosen protocol are named with it; nothing is written."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A sweep finds devices at any baud in any protocol, and duplicate ids; it writes nothing."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Configuration registers are checked before the torque goes on: dangerous values are refused, others reported."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The checks of configuration registers one by one: where they are, which values pass, and what is restored."""
 
 import dataclasses

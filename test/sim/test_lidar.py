@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The obstacle world and the lidar in it: ranges are those of the geometry; and a patrol there, in lock step."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Physics of a robot with errors: each does what it does to a real one, and none changes the ideal robot."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot in physics weighs what it carries: within what the friction of its servos hides."""
 
 import numpy as np

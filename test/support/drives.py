@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robots, standing planners and drives for the tests of the core."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stubs for the parts of `launch` and `launch_ros` that launch files use: the ROS wheels have neither."""
 
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small model of Nav2's MPPI controller in free space: sampling, acceleration clamp and critics, as in its source.
 
 Samples are clamped step by step to the acceleration limits, starting from the measured speed; their mean, weighted by

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Messages as a client of the page may send them: correct ones, wrong values, other text; and texts in German."""
 
 import json

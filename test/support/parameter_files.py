@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parameter files of ROS: their sections and the dotted names of their parameters."""
 
 from functools import cache

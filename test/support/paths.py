@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the tests find the repository and their data; sources are read and parsed once for all checks of the code."""
 
 import ast

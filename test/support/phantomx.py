@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The robot in tests of servos and nodes: its joint angles when it stands and when it lies, and its joint limits.
 
 Joint angles have shape (legs, 3) and unit rad: legs in the order of the robot file; columns coxa, femur, tibia.

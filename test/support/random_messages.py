@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random messages and requests of any ROS type: extremes, NaN, empty, huge, wrong lengths, wrong names."""
 
 from __future__ import annotations

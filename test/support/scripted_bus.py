@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A servo bus and a line that record what they are sent and answer as scripted, and a clock that the test sets."""
 
 import numpy as np

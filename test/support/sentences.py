@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The kinds of all sentences in source files, found in their syntax trees."""
 
 import ast

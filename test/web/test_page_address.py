@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The addresses of the page on the networks of a robot."""
 
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page's files: everything that the page loads is served, and nothing else is shipped."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A gamepad does the same on the page as with the node teleop."""
 
 import re

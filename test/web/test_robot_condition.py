@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The message about the robot, its colour and the next step, from all known facts."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page in a real Chromium drives the simulated robot over the real graph; ground truth is compared."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Messages, tokens, control of the robot and dead-man of the page. No sockets, no clock."""
 
 import json

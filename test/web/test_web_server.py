@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The server of the page on a real socket: headers, tokens, limits, slow clients. No ROS."""
 
 import contextlib

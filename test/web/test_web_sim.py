@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The parameters of the page from the options of `hexapod sim`; nothing is started."""
 
 import argparse

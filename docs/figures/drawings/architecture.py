@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The drawings of docs/architecture.md as SVG: `python docs/figures/drawings/architecture.py`."""
 
 from __future__ import annotations

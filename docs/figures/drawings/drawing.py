@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drawings as SVG: boxes, arrows, lines and text, in the style of all drawings of the documentation."""
 
 from __future__ import annotations

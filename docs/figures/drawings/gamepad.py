@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The gamepad map as a picture, from the table in core/steering/gamepad_map.py.
 
 `python docs/figures/drawings/gamepad.py` writes it.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The drawings of docs/your-own-robot.md as SVG: `python docs/figures/drawings/own_robot.py` or `make drawings`.
 
 They show a leg and the body of `phantomx`, with offsets of the femur that are large enough to be seen.

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sets up the computer of a robot: a table of steps that check and edit files, and a record to undo the edits."""

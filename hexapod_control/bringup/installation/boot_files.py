@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads the active settings in config.txt and cmdline.txt of a Raspberry Pi, and adds missing ones."""
 
 from __future__ import annotations

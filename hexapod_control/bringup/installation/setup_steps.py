@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The set-up steps for the computer of a robot, with their table STEPS at the end, and the supported systems.
 
 Their inputs are facts about the system, the user and the robot file.

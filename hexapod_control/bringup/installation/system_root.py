@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The files of a system below a root folder: `/`, or the root of an image. Links are followed within the root.
 
 Edits are recorded before they are made. Undoing them preserves later changes by others.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod record`: buffers the last minute of all topics of a robot and writes a bag on demand or on a fault."""
 
 from __future__ import annotations

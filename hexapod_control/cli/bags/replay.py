@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod replay`: plays a bag for the page and RViz, or compares two runs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod twin`: repeats the recorded run of a real robot in simulation, and reports where both differ."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod calibrate-self`: the robot stands on its own feet, measures its joint zeros and lengths, and writes them."""
 
 from __future__ import annotations

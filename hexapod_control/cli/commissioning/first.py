@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod first`: leads through the first evening with a robot, from the stand to a slow walk."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stages of the first evening that need the nodes of the robot: it stands, walks or measures itself, and sits."""
 
 from __future__ import annotations

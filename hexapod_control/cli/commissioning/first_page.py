@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod first --page`: the first evening on a page in the browser, led from one window at a time."""
 
 from __future__ import annotations

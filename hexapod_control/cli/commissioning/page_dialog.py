@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The dialog of the first evening with a page: keeps what the page shows, takes answers from another thread."""
 
 from __future__ import annotations

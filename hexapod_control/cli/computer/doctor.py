@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod doctor`: checks which modules, ports and permissions this computer has."""
 
 from __future__ import annotations

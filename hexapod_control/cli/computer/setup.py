@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod setup`: checks the computer of a robot step by step, corrects it after confirmation, undoes it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod gamepad`: drives a running robot with a gamepad of this machine, without ROS's joy package."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod keyboard`: drives a running robot from any terminal."""
 
 from __future__ import annotations

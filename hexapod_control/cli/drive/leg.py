@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod leg`: folds a lost leg of a running robot away, or unfolds it again."""
 
 from __future__ import annotations

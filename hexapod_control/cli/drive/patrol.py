@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod patrol`: walks a running robot from waypoint to waypoint with `odom`, `scan` and `cmd_vel`."""
 
 from __future__ import annotations

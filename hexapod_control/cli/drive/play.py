@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod play`: plays a motion on a running robot with a progress bar, or rehearses it without a robot."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod recover`: makes a robot that has fallen fold its legs and stand up again."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod estop`, `reset`, `arm`, `disarm`, `stand`, `sit` and `stop`: one request to a running robot each."""
 
 from __future__ import annotations

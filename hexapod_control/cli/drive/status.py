@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod status`: prints the state and the health of a running robot, from /diagnostics."""
 
 from __future__ import annotations

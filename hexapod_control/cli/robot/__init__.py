@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod robot` and the program that runs all nodes of a robot in one process."""

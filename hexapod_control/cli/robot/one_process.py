@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The program that runs all nodes of a robot in one process, with one executor (arguments: bringup/shared_process.py).
 
 Messages between these nodes are passed as objects (ros/transport/handover.py). An exception in a callback stops

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod robot`: the nodes of a real robot in one process, with the arguments of bringup.launch.py."""
 
 from __future__ import annotations

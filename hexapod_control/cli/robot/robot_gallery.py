@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The robots that can be started: those of the package, and the robot files of one folder."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod start`: a page on which a robot is chosen and started; nothing has to be configured before."""
 
 from __future__ import annotations

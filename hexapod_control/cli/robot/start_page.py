@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page of `hexapod start`: a gallery of robots, what can be started with them, and the started program."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod check`: problems and capabilities of a robot, worst first."""
 
 from __future__ import annotations

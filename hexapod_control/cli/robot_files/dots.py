@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod dots`: the sheet in true scale on whose dots the feet of a robot stand while it is calibrated."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod gaits`: the gaits of a robot with their speeds and margins, as a table and as a picture."""
 
 from __future__ import annotations

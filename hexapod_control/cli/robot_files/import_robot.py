@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod import`: writes robot file, joint mapping and report for a URDF or xacro file."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod nav2-params`: a parameter file or behaviour tree of Nav2 with the limits and the footprint of a robot."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod new --page`: the interview on a page in the browser."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod new`: asks for the dimensions of a robot and writes its robot file."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod odom-calibrate`: walks and turns by odometry, compares with measured values, writes the scale factors."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod urdf`: prints the URDF of a robot file, the controllers of ros2_control for it, or a summary."""
 
 from __future__ import annotations

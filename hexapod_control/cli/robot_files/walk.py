@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod walk`: writes the joint targets of a walk to a CSV file, without ROS and without physics."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Opens the servo bus of a robot file for commands that need no servo_driver; positions are in raw units.
 
 A signal that ends such a command raises an exception, once, which lets it switch the torque off.

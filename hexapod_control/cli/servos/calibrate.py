@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod calibrate`: guided calibration in the terminal; the robot file is written once, at the end."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod emulate`: emulated servos of a robot on a pseudo terminal, with faults that can be injected at any time."""
 
 from __future__ import annotations

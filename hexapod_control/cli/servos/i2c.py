@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod i2c scan`: devices on the I2C bus of a robot, compared with its robot file."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod identify`: the robot on its stand measures its servos, and writes what it found into its robot file."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the commands that measure a robot share: their options, the way back, and an end that writes nothing."""
 
 from __future__ import annotations

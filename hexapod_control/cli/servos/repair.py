@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod servos repair`: shows registers that do not fit the robot, and restores them if the user confirms."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Actions of `hexapod servos` on ids: find servos by a scan or a sweep, change an id, identify the joint of a servo."""
 
 from __future__ import annotations

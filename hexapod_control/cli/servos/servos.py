@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod servos`: finds servos, shows their readings, changes an id, moves one joint. Needs no ROS."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod nav2-check`: Nav2 walks a simulated robot to goals in a room, and its recoveries are tried."""
 
 from __future__ import annotations

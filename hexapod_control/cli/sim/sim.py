@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod sim`: a simulated robot with all its nodes, driven by keyboard or by a scripted demonstration."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One run of `hexapod sim`: starts nodes and robot client, drives, stops them, prints the table, renders the film."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Chooses the footholds of the legs whose foothold the robot file leaves out.
 
 All these legs turn to a neutral coxa angle (zero, mid-range, or radially outward) and step equally far out, in shares

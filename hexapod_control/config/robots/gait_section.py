@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The optional section `gaits` of a robot file, and static stability in these gaits and in `walk.gait`."""
 
 from __future__ import annotations

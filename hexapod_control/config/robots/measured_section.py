@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The section `measured` of a robot file: what its servos are really like, as `hexapod identify` found it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Limits and footprint of a robot, filled into a parameter file and the behaviour trees of Nav2.
 
 Velocity limits are a share of the maxima of the gait; accelerations are measured on the walk controller from rest to

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Loads robot files: name or path in, validated robot out."""
 
 from __future__ import annotations

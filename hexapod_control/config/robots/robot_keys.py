@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The keys of a robot file: one table row per key with its bounds, unit, remedy, meaning and default."""
 
 from __future__ import annotations

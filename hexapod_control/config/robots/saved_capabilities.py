@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cache of the capabilities of robots on disk: computed once for a robot file, not at every start."""
 
 from __future__ import annotations

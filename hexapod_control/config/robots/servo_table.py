@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The servo table, config/servos.yaml: data sheet figures of servos for legged robots."""
 
 from __future__ import annotations

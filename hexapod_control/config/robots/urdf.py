@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The URDF of a robot, and the controllers of config/ros2_control.yaml for its joints."""
 
 from __future__ import annotations

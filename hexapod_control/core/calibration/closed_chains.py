@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Joint zeros, lengths and hips of a robot that stands on planted feet, from measured joint angles of many body poses.
 
 While the body moves, every two planted feet close a chain over the body: the feet stay where they are, and all stand on

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""What one joint's servo is like, from goals and measured angles on the stand: least squares in the simulator's model.
 
 A servo is a spring of stiffness k between its target, which comes after the latency, and its joint; it pulls only

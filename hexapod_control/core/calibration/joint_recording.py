@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is recorded of one joint on the stand: goals, readings, and the steps they make."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The body poses of a self-calibration: those that tell most about the corrections, in an order of short moves.
 
 Candidates lie in random directions from the neutral pose, most of the way to the limits of legs, joints and balance.

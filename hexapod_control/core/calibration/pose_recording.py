@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tour of a self-calibration through its body poses, and what is measured in each.
 
 The body moves slowly from pose to pose over feet that stay planted. In each pose it first comes to rest; then joint

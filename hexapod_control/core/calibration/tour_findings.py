@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What makes the measurements of a self-calibration useless: judged from the tour, its poses and the estimate."""
 
 from __future__ import annotations

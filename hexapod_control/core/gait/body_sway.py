@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The sway of the body in a gait: a periodic shift that keeps the center of mass over the standing feet.
 
 The shift is a Fourier series over the phase of the gait. Its coefficients are linear in the strides, as the positions

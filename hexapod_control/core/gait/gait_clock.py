@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The gait clock: lift-off time of each leg, and planned changes to another gait.
 
 Times are in units of the swing time, so that the swing time may vary without changing the schedule. Each leg has a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gaits as table rows: duty factor (share of the cycle in stance) and lift-off phase of each leg.
 
 The rows follow from the number of legs on each side and their order along the body: see docs/how-it-walks.md, and

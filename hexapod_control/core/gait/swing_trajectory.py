@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The swing trajectory of a foot: travel and height over the progress u in [0, 1].
 
 Travel is a quintic that starts and ends with zero speed and zero acceleration, taken RELATIVE TO THE GROUND, so that

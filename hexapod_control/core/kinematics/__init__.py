@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kinematics of a leg and of the whole body, planar motion, foot contact and leg clearance."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The types of numpy arrays that are used throughout the package."""
 
 from __future__ import annotations

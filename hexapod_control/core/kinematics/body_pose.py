@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The body pose relative to the neutral stance, and its transform between base_link and base_footprint.
 
 base_footprint is level, on the support plane, with the heading of the walk. A body pose puts base_link into

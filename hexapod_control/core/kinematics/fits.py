@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Least-squares fits of points, such as feet: the plane z = a x + b y + c, and a planar motion between two sets.
 
 For the motion the best rotation follows from sums of dot and cross products: see

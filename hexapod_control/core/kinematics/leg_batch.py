@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kinematics of one leg for many foot positions at once: `leg_kinematics` over arrays, for tables and searches.
 
 Coordinates and angles are separate arrays of one shape: numpy is several times slower on the columns of one array.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clearance between neighbouring legs: the gap between their femurs and tibias.
 
 Every femur and tibia is a capsule: a segment (femur axis to knee, knee to the center of the foot's ball) with the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Closed-form kinematics of a leg with lateral and vertical offsets; knee up.
 
 Frames and signs are those of core.robot. The coxa turns the plane of the leg towards the foot, whose lateral offset d

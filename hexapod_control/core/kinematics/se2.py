@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Planar rigid motions: a pose is (x, y, yaw) [m, m, rad], a twist (vx, vy, wz) [m/s, m/s, rad/s].
 
 `exp` integrates a constant twist over a time exactly, so that a foot fixed in the world stays fixed for any twist and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Contact points and supporting feet of a robot on flat ground, from its joint angles."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rolling contact of a ball foot: from the contact point to the center of the ball, and back.
 
 The planner keeps contact points still. As the tibia leans, the ball rolls: without slip its center moves by radius x

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The motion player executes one motion with a planner; one further motion may wait.
 
 The rules: a running motion finishes its cycle before the next one starts; a newer motion replaces the waiting one;

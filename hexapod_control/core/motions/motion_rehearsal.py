@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motion rehearsal: before the robot moves, a motion is executed with a planner whose output is discarded.
 
 The rehearsal uses the same player and planner as the execution, from the start posture of the motion, with a fixed time

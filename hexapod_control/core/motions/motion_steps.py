@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motions as data: the steps of a choreography file.
 
 One frozen class per kind of step, in SI units; files give angles in degrees. Lengths and speeds are for the size of one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The formats of the topics `motion_state` and `motion`.
 
 A `motion_state` is `name phase percent`, followed by a reason after `refused`.

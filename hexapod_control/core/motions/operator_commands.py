@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Accepts or refuses the commands of operators.
 
 The rules:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Executes the steps of a motion: one generator per kind of step, which commands the planner tick by tick.
 
 An execution begins when the step is due, yields once per tick, and ends when the step is done.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The planner: handles requests and returns one plan of targets per tick. It is the complete interface for a node.
 
 A request is accepted or refused at once, and then executed tick by tick from the present pose. The states and their

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests to a planner, as data, and why one is refused. Every state of the planner handles all of them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The planner's states. `handle` of each state defines the effect of every request in that state.
 
     Unknown --measured--> Lying --stand--> Transition (rising) --> OnFeet --sit--> Transition (sinking) --> Lying

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tick limiting (time scaling): keeps every motion within joint speeds and accelerations, reach, and leg clearance.
 
 Where a tick of dt would exceed a limit, the motion is advanced by a share of dt instead: body, feet and gait clock slow

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The result of one tick of the planner, and the robot states that `gait_state` publishes."""
 
 from __future__ import annotations

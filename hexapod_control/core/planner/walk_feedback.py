@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What sensors say about the walk, and what follows from it: course, load of the feet, and progress.
 
 `step` compares the plan of each tick with the measured one. The corrections apply from the next tick on: the course to

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds joint-space paths without collisions of neighbouring legs.
 
 Standing up starts in any pose, from which legs may collide on straight lines in joint space. Candidate paths are tried

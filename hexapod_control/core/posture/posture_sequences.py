@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sequences of moves between postures: standing up, sitting down, and taking over a standing robot.
 
 A sequence is a list of moves, executed one after the other, and the walk controller of the robot if it then stands.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The vertical move of the body in standing up and lying down, and the posture of the robot on its belly.
 
 Standing up starts from the measured joints. Their kinematic branch (knee up or down) is unknown, so the first part is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whole-body moves: all joints, or all feet, move on straight lines to a goal and arrive together.
 
 They follow a quintic, at rest at both ends. Which feet support the robot meanwhile is computed from the joint angles.

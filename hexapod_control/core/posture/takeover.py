@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Take-over of a standing robot: contact points, attitude and height from measured joints.
 
 A planner that is started or restarted while the robot stands or walks must not make it collapse. Five steps:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The joint angles for transport: the body lies on the ground, and every leg is folded above it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Walking on the remaining legs: they form a new robot model, whose body includes the lost legs in their folded pose.
 
 Gaits, stance regions and speeds follow from the hips of the remaining legs, as for any other robot. Only the neutral

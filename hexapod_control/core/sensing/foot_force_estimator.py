@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Estimates vertical foot forces from servo torques.
 
 A servo torque moves the leg and supports the robot. The part for the motion is subtracted from the reported torque: a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Attitude, rate and acceleration of the body from readings of an IMU chip, and detection of frozen readings.
 
 The attitude comes from a complementary filter, which also estimates the bias of the gyro. The rates are integrated

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks whether measured joint angles are plausible for the robot.
 
 A sample is accepted if every angle is finite, within its limits plus a margin, and not farther from the last accepted

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How measured joints follow the planned ones: with which delay, and how far the body sags over each foot.
 
 Between a target and the measured angle that belongs to it pass the bus, the servo's loop and the bus again. The delay

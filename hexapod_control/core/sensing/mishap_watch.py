@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Detects mishaps of one robot from IMU, foot loads and measured joints; `MishapDetection` selects the kinds.
 
 Each source is used while it is valid. The response of the planner is in `core/planner/faults`.

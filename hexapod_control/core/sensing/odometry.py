@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Leg odometry: a rigid fit of the standing feet between two joint samples.
 
 base_footprint lies on the support plane below base_link, level, with its heading. Per sample:

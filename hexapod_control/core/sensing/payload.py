@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a standing robot carries, from the torques of its servos: mass and place.
 
 The torques of a leg hold its own weight and the force F of the ground on its foot: torque = own weight - J^T F, with

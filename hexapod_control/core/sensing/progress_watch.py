@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Notices that the robot makes no way: it marches, but its feet do not carry the body.
 
 The way that the standing feet make under the body, by their measured joints, is compared with the executed one over

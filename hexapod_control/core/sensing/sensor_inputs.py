@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sensor inputs of the planner, their age and validity: foot contacts, IMU and measured joints.
 
 A source is invalid while it is silent, sends NaN, or repeats exactly the same sample while the robot moves. The core

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Usage of a robot: hours, distance, joint cycles, energy and cost of transport."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compliance of the legs under load, and the twist that compensates for the displacement of the body.
 
 On a slope the weight pulls the body downhill, and the servos deflect in proportion. A leg touches down unloaded,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the weight does to the legs that bear it: how far they sag, how hard friction holds their feet, which torque.
 
 In the plane of a leg, femur and tibia servo are springs. A load on the foot bends them, so the body sinks and the foot

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The center of mass of a robot on its feet, for a shifted body and displaced feet."""
 
 from __future__ import annotations

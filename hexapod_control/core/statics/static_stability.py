@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Static stability: support polygon, center of mass, static margin and foot loads.
 
 The support polygon is the convex hull of the feet on the ground, seen from above; the static margin is the distance of

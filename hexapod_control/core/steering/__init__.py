@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sources of velocity commands: gamepad, arcs, paths and obstacle avoidance."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The sources of velocity commands with their priorities and timeouts.
 
 config/twist_mux.yaml contains the same for twist_mux. Without a mux all sources publish `cmd_vel` themselves: each one

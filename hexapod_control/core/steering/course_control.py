@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Course control: the body walks the twist that is commanded, although joint zeros, play and lengths are not exact.
 
 Once per gait cycle the turn by the heading of an IMU is compared with the executed one: within a cycle the body yaws

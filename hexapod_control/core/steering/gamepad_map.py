@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The map of the gamepad: one row per control, from which parameters, behaviour and the picture in docs/ follow.
 
 Numbers are those of the joy package's game_controller_node: axes are positive to the left and forward (up), triggers

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which axes of a gamepad count: those that rest at their center.
 
 A driver may report a trigger where the map of the gamepad expects a stick. A trigger rests at an end and passes the

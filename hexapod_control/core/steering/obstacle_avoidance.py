@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Obstacle avoidance with a planar range scan, for a disc-shaped robot that can walk in every direction.
 
 Points are in base_footprint, x forward, y left [m]; directions are angles [rad] from x, counter-clockwise.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Follows waypoints: planar pure pursuit for a robot that can walk in every direction.
 
 Poses and waypoints are in odom, twists in base_footprint. The robot follows the line from its position at the previous

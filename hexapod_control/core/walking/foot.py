@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A foot and its state: it stands, swings, drops to the ground, or is guided along a path.
 
 Contact points (x, y) [m] are in base_footprint, heights z [m] above its plane, + up. Velocities are over the ground.

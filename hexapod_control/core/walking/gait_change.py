@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The change of gait: which gait suits the speed, at which moment and phase it can begin without a stop, and when.
 
 A change is a pair: leave the old gait after a time t, enter the new one at a phase b. Every pair gives each leg one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Guides single feet while the others support the robot: checks the goal, shifts the body, lifts off, returns.
 
 1. The path of the foot (up, across, down) is checked: the goal is refused if a point of it is out of reach, or if the

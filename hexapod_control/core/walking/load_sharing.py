@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sharing of the load: every planned foot bears its part, although the zeros of the joints are wrong by degrees.
 
 A femur that is wrong by 2 degrees holds its foot some millimetres too high or too low. The body tilts until three feet

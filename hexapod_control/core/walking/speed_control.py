@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From the commanded twist to the executed one: limited, ramped, and slowed down where the feet require it.
 
 The words for "how fast": the command is what the operator wants; the limit (`SpeedLimit`) is the possible twist nearest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adaptation to uneven ground: contacts end swings, feet search the ground, and the body follows the feet.
 
 The plane of base_footprint approximates the ground. On uneven ground every planted foot has its own height above it,

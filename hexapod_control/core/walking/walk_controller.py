@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Standing and walking: command -> limits -> ramp -> region guard -> feet -> whole-body pose.
 
 One tick, in the order of `advance`:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Settings of a walk that can be changed while the robot walks."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The capabilities of a robot, computed once from its description: gaits, stance regions, strides and speeds."""
 
 from __future__ import annotations

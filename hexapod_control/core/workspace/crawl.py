@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The crawl, the gait of four legs: the body sways all the time, and one leg after the other lifts off.
 
 With one of four legs in swing and the body centered, the center of mass is on the edge of the support polygon or

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Search for the fastest gait of a robot with any number of legs.
 
 The smaller the duty factor, the faster the gait. The cycle is divided into equal parts; every leg is in swing for the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The gaits that a robot can walk: those in which the legs on the ground always support it.
 
 The static margin is evaluated over a cycle with all feet at their neutral footholds.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Speed envelope: the twists and swing times that legs and servos allow.
 
 Two conditions hold for every leg: in a swing no joint exceeds a share of its no-load speed, and half a stride stays

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Neutral footholds and stance regions by body height, from the workspace of the legs.
 
 A stance region is a disc about the neutral foothold, in base_footprint, that a planted foot never leaves. Its radius is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Static margin and joint torques of full strides, over the phases of the gaits and the directions of walking."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Limits of a swing: joint speeds, stride length and swing time."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Velocity and acceleration limits per axis, which do not change the direction of the motion."""
 
 from __future__ import annotations

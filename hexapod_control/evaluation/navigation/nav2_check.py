@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A run of Nav2 with a simulated robot in a room of obstacles: its map, processes, goals, recoveries, and costs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A client of Nav2 that sends a simulated robot to goals and judges the walks by ground truth."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A film of a recorded walk in a room, from above and five times as fast: the robot, its path, and its goals."""
 
 from __future__ import annotations

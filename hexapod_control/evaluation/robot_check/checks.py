@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The checks of a robot: each yields remarks with figures and remedies."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The highest speed that any choice of stride centers allows: a seeded search over the kinematics of the legs.
 
 The limits are the planner's: its height, swing profile and joint speeds. Unlike the planner's table, which keeps a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The remarks of a robot and its plots as one self-contained HTML page (needs matplotlib)."""
 
 from __future__ import annotations

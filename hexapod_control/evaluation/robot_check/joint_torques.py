@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Torques of all joints while a robot stands or walks, without a simulation.
 
 The legs are springs: planted feet stay where they touched the ground, the body sinks and tilts until their forces

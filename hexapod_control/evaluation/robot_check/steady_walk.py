@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One gait cycle of a steady walk as the planner commands it: joint angles, planted feet, margin."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the checks of one robot share: its data, computed once, and the form of their remarks."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Announces on `driving` that a source of velocity commands is in use; gait_planner publishes the active one."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ensures one robot per domain and namespace: nodes announce themselves on `robot_nodes`, and the older graph drives.
 
 A node refuses to start while another graph runs (`create_exclusive_node`). On one computer this is decided at once by a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Announcements among the nodes of one computer that need no discovery: DDS may take seconds to discover a node.
 
 An announcement is the name of an abstract Unix socket. The kernel lists these names per network namespace, whose nodes

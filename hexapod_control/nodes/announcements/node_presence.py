@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The announcement of a node and its graph, and the rule for which of two graphs is the older one."""
 
 from __future__ import annotations

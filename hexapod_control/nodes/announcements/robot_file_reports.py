@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reports about the robot file: edits since the robot was started, and implausible values, once per graph.
 
 A thread looks for edits, because a disk may take long.

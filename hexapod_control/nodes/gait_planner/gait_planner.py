@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node gait_planner: receives commands, and publishes targets for all feet or all joints in every tick."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests for motions, by name or as the content of a file: parsed in a thread, rehearsed between ticks, then played.
 
 core/motions/motion_topics.py defines the text of the topic `motion_state`.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the robot carries: weighed while it stands in its neutral stance, and from then on part of its body."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What gait_planner publishes and reports: targets and state in every tick, mishaps, markers and the command source."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests other than velocities and motions: posture, body pose, gait, feet, lost legs, speed share, and pauses.
 
 A request is accepted by what the planner knows. Whether the robot follows also depends on inverse_kinematics and the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sensor inputs of gait_planner: foot_states and imu/data, with subscriptions only while the settings need them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Accepts or refuses velocity commands, and limits their validity. Independent of ROS.
 
 A command is valid for a timeout after it was sent (its stamp) and after it arrived (steady time). Refused messages

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Velocity commands: `cmd_vel` as Twist or TwistStamped, and `arc`. Reports refusals and conflicting publishers."""
 
 from __future__ import annotations

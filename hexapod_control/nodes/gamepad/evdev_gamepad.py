@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads a gamepad of the Linux input layer (evdev) as a GamepadState, with the order and signs of game_controller_node.
 
 Codes are those of linux/input-event-codes.h and its gamepad specification (Documentation/input/gamepad.rst).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node gamepad: publishes `joy` from a gamepad of the Linux input layer, for computers without the ROS package joy.
 
 When the gamepad is removed, one message with all controls at rest is published, then none.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parameters of gamepad."""
 
 from __future__ import annotations

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node imu_driver: an IMU on I2C."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node imu_driver: publishes the attitude, rates and accelerations of an IMU on I2C on `imu/data`, in axes of the body.
 
 A chip that does not respond, or whose readings are frozen, is configured again every second. Meanwhile nothing is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node inverse_kinematics: publishes joint targets for each message of foot targets or joint motion.
 
 It is the only publisher of joint_targets.

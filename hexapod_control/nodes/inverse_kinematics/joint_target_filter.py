@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keeps joint targets within the joint limits and the no-load speeds of the servos. Independent of ROS.
 
 Joint angles are (n, 3) [rad]. Targets that jump are approached at no-load speed: a restarted planner or a lost message

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node link_frames: robot_description and the frames of the links, from the robot file and joint_states.
 
 It publishes what robot_state_publisher does, with the same topics and rate, where that program is not installed; RViz

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node mujoco_sim: a simulated robot in place of servo_driver, with the same topics and ground truth.
 
 With `publish_clock` it publishes /clock, and all stamps are simulated time. With `bus` it emulates a servo bus; a

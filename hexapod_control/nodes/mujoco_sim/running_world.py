@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The world of mujoco_sim: a robot in the physics simulation, the driver of its servos, and its time.
 
 The world runs in real time (times a factor) and uses targets as soon as they arrive. If it publishes /clock, it runs in

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parameters of mujoco_sim, except those of the world and the lidar (sim.world_settings)."""
 
 from __future__ import annotations

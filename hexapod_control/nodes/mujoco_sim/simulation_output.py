@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Publishers of mujoco_sim: the topics of a hardware node, ground truth, lidar and markers of the terrain.
 
 `simulator/collisions` counts contacts with walls and obstacles: ground truth for tests of navigation.

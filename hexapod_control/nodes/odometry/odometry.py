@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node odometry: dead reckoning from the joints and the supporting feet.
 
 It publishes odom and the transforms odom -> base_footprint -> base_link. The parameter `mode` selects the sources:

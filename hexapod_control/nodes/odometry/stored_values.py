@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What odometry stores in files: the last pose, and the usage counters.
 
 A node that is restarted after a crash continues from the pose. Only nodes that were started as part of a graph store

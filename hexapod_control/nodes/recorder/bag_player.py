@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Publishes the topics of a bag, e.g. for RViz: never to a running robot, and commands only on request."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node recorder: buffers the newest messages of all topics of a robot and writes a bag on request or on a fault.
 
 It only subscribes: its own failures (disk full, folder read-only) are reported and do not affect the robot.

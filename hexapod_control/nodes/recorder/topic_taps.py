@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Raw subscriptions to all topics of a robot as they appear, for recording."""
 
 from __future__ import annotations

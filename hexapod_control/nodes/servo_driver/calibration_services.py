@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The guided calibration as services of servo_driver, for front ends other than a terminal.
 
 `~/calibration/start` begins it; `accept`, `back` and the topic `~/calibration/answer` (a text, as typed in the

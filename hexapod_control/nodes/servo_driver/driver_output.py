@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The topics that servo_driver publishes: joint_states, foot_states, battery_state, armed, speed_share.
 
 With foot switches, which are debounced, each pressed one counts as an even share of the weight.

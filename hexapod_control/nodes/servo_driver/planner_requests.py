@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests gait_planner to pause, to sit down, or to walk without a leg after a servo fault."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node servo_driver: moves the servos to joint_targets and publishes joint_states.
 
 The robot file describes the servos. Nothing is published on joint_states while the pose is unknown.

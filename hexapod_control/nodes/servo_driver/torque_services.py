@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Services estop, arm, disarm, reset_fault and topic `armed`, for both nodes that switch torque.
 
 `estop` is served in a thread of its own: nothing that another callback of the process waits for delays it.

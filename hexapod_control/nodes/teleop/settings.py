@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parameters of teleop: numbers of the controls from the gamepad map, and speeds at full deflection."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node teleop: turns the Joy messages of a gamepad into cmd_vel, body_pose, gait, and calls of stand, sit and stop."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The images of a camera for the page: subscribed only while a page requests them."""
 
 from __future__ import annotations

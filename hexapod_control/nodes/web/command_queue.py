@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands of pages on their way to the executor: a stop overtakes all others, and what would move is void."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Summary of /diagnostics for the page: loop rates, temperatures, world, faults; and the log of its events.
 
 Independent of ROS.

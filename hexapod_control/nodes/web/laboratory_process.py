@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The process of the gait laboratory: started by the first request, it ends by itself after a time without requests."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Carries out commands of the page: publishes messages and calls services.
 
 The dead-man of the velocity is checked here, in steady time, so that it works even if the server's thread hangs.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Subscriptions of the page: messages are stored as they arrive and decoded only when a page needs them.
 
 Topics that only drawings need are subscribed to while a page is open.

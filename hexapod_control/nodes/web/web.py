@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node web: serves the web page. robot_feed provides its data, page_commands carries out its commands.
 
 The server has its own thread; commands arrive through a queue and wake the executor of this node. The dead-man is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Monitors /clock for nodes with use_sim_time. Independent of ROS; all times are steady [s].
 
 A paused simulation publishes the same time again and again; one that has ended or hangs publishes nothing.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Publishers and subscriptions of any node, as discovery describes them."""
 
 from __future__ import annotations

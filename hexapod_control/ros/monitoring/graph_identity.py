@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Identity of a node graph: processes started together share an id in an environment variable."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reports publishers and subscribers that cannot be connected to a node because their QoS is incompatible.
 
 The middleware raises an event when it discovers one. From then on the topic is checked regularly, and the report is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TFMessage for the ROS wheels, which lack the package tf2_msgs.
 
 The ROS wheels on PyPI contain rclpy and the common messages, but neither tf2_msgs nor a message generator. Without

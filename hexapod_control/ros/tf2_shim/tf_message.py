@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The message class of tf2_msgs/msg/TFMessage for the ROS wheels."""
 
 from __future__ import annotations

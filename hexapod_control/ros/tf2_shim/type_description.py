@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Type description, hash and members of tf2_msgs/msg/TFMessage as C structs of rosidl (Jazzy and later).
 
 The description of the element, geometry_msgs/TransformStamped, comes from its wheel. `Any` stands for ctypes objects,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Type support of tf2_msgs/msg/TFMessage for Fast DDS, built with ctypes on the geometry_msgs wheel.
 
 A type support is a C struct of function pointers (rosidl_runtime_c/message_type_support_struct.h and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Message transport: what rclpy does not do, or too slowly. Each part goes as soon as rclpy does it.
 
 The doors are `ros/guarded_node.py`, the base class of all nodes, and `ros/node_process.py`, which spins them.

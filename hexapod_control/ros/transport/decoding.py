@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Decodes feet with one call of `struct`, as long as frame, names and counts stay the same.
 
 rclpy converts a message field by field: for six feet that takes 0.25 ms, this module a fifteenth. For joints it would

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Encodes feet and joints as CDR (XCDR1, little-endian) with one call of `struct`.
 
 rclpy converts a message field by field: for six feet it takes 0.2 ms to write and 0.5 ms to read, this module a tenth.

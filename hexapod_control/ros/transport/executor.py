@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The executor of every process of the package: rclpy's EventsExecutor, which halves the CPU load of a small node.
 
 SingleThreadedExecutor rebuilds its wait set for every callback; with about forty entities per node that costs more

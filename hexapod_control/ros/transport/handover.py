@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Intra-process communication: messages between the nodes of one process are passed as objects.
 
 Publishers and subscriptions exist in the middleware as usual. A message of a volatile topic is handed to the

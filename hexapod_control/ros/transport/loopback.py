@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """DDS between processes of this computer only, over UDP: for tests and measurements that pause or kill processes.
 
 With ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST, rmw_fastrtps ignores FASTDDS_BUILTIN_TRANSPORTS: it uses shared memory and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Polled subscriptions: messages are queued until their node takes them, instead of waking its process one by one.
 
 A node that uses a topic only at certain times, as in a tick, polls it then. The depth of the queue is that of the QoS.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Takes messages together with the identity of their publisher, which rclpy drops.
 
 The C library below rclpy returns the global id (GID) of the publisher with every message, and discovery names the node

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The publisher of all nodes: fast encoding of large messages, and no work without subscribers."""
 
 from __future__ import annotations

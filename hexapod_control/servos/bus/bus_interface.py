@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The interface of a servo bus, common to all protocols: the one type between driver and wire.
 
 Goals and readings are in raw units (ticks or microseconds), by servo id; settings.joint_calibration converts them to

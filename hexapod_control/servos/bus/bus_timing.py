@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bus budget: the cycle rate, and the servos read per cycle, that the bandwidth of the line allows."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The bus of all servos with `FF FF` frames (Dynamixel 1, Feetech); an FFDialect has the differences between them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The `FF FF` frames shared by Dynamixel protocol 1 and Feetech ST and SC: `FF FF ID LEN CODE DATA... CHECKSUM`.
 
 CODE is the instruction in a request and the error bits in a status; LEN counts CODE, DATA and CHECKSUM;

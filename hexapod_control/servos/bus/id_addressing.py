@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servos with ids: scanning and changing ids, fault bits, the speed register that replaces a move's duration."""
 
 from __future__ import annotations

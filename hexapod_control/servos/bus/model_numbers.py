@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The models that servos report, checked before the first write, and their rated supply.
 
 A wrong protocol writes into registers with another meaning, so a servo whose model does not match is refused.

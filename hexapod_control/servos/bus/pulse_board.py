@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parts shared by boards for hobby servos: staged goals, clamping, wire timing. Raw units are us; 0 is no pulse.
 
 Hobby servos have no feedback: a board reports the pulse that it sends, not the position of the servo.

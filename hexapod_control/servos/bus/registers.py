@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The registers of a servo type: one table for its bus, for the checks before torque, and for the emulated servo.
 
 A family of servos has its table in its module of `protocols/`, with the addresses of the maker's manual.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A serial port with one exception: every failure raises PortGoneError."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests and replies over a port, for all protocols: deadlines, partial replies, late replies, counters."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Assigns ids to new servos, one after the other: all have the same factory id."""
 
 from __future__ import annotations

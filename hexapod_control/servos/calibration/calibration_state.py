@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """State of a guided calibration: results so far, questions with undo, captured and jogged positions."""
 
 from __future__ import annotations

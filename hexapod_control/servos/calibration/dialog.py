@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dialogs with an operator: prompts with their choices, and what every front end does with an answer."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Feet on printed dots: where the dots of a robot are, and the zeros of its joints that follow from feet put on them.
 
 The body is propped above the sheet; each foot stands first on its dot A, then on its dot B. The kinematics say where

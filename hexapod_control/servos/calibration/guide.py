@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The guided calibration: derives joint calibrations from answers and captured positions, step by step.
 
 Angles are those of the robot's joints: coxa + is counter-clockwise seen from above, femur and tibia + is foot up, all

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The robot on its stand measures its servos: poses of its legs, small steps of its joints, and what follows.
 
 One kind of joint moves at a time, in as many legs as can be read often enough; that is a third of the servos at most,

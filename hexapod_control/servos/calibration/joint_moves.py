@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the operator is told and asked before a joint moves: far moves, and goals that are out of reach."""
 
 from __future__ import annotations

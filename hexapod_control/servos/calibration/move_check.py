@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks with the servos themselves whether a move or a change of torque has happened."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stores the results of an unfinished calibration in a file next to the robot file."""
 
 from __future__ import annotations

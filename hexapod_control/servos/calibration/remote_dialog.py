@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A dialog with a client in another thread: a prompt stays open until it is answered."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The robot measures itself: a dialog that leads it through poses on its own feet, and writes what follows.
 
 The first tour is made with the calibration of the robot file, whose errors let some feet hang in the air; the second

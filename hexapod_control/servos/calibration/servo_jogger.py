@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Slow motion of servos during a calibration: reads, jogs and releases them. Positions are raw."""
 
 from __future__ import annotations

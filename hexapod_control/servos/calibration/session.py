@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A guided calibration from the first question to the saved file, for terminal and ROS services."""
 
 from __future__ import annotations

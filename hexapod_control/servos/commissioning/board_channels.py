@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Boards and channels of hobby servos, which report nothing: the operator names the channels with a servo."""
 
 from __future__ import annotations

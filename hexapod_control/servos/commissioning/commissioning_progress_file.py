@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The progress file of a commissioning, next to the robot file."""
 
 from __future__ import annotations

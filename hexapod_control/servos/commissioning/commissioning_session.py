@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commissioning dialog: introduces each stage, carries it out, and saves its result at once."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Questions about the sensors of a robot: an IMU, a sensor of the battery, foot switches; answers as section `io`."""
 
 from __future__ import annotations

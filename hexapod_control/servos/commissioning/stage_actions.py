@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The actions of the commissioning stages."""
 
 from __future__ import annotations

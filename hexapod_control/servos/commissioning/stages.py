@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commissioning stages in their order, and the state machine that selects the next one."""
 
 from __future__ import annotations

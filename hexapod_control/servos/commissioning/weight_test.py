@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Raises the robot onto its feet in small steps, and lowers it again if voltage or loads are out of range."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Boards of servos that do not reply themselves: whether they are there, their inputs, and the loss of single ones.
 
 Servos of a board that is back resume leg by leg at their last goal.

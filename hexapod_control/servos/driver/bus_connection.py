@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The connection to the servos: opening, loss, and reopening with increasing pauses."""
 
 from __future__ import annotations

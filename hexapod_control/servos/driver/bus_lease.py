@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lends the bus to a calibration while the torque is off. The driver's thread performs all transactions.
 
 The lease ends when the driver switches the torque off (estop, disarm) or loses the port.

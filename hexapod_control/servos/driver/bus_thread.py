@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The thread that owns the bus, and the requests of other threads to it."""
 
 from __future__ import annotations

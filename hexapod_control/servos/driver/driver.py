@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The servo driver: one thread owns the port, sends commands and reads servos; other threads send it requests.
 
 Only the newest joint targets are used; an emergency stop is served before all other requests.

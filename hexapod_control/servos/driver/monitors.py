@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measured values against their limits: supply, temperatures, quality of the line. Times are steady [s]; no I/O."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which servos are there: the check before any torque, then answers and misses, in servo time.
 
 Servo time is steady time without the scheduling delays of this computer: such a pause makes no servo silent.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The servos of one robot on an open bus: goals out, readings in. Owned by one thread.
 
 Servos are numbered by index in row order (three joints per leg). A servo that does not respond uses no bus time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reactions to servo faults: reports, requests to the planner, and torque-off."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reading servos: which are read in a cycle, their last readings, and the goals that they have received.
 
 Indices are in row order; values are NaN if unknown.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Builds a snapshot of the driver after each cycle."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servo commands from joint targets, the same for real and simulated servos.
 
 target -> joint limits -> interpolation and arming ramp -> speed limit -> command. Joint angles are (n, 3) [rad].

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Output of the driver: immutable snapshots, and diagnoses."""
 
 from __future__ import annotations

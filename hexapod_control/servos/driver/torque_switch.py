@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The torque of all servos: one explicit state, and the emergency stop that latches it off.
 
     UNPLUGGED <-> OFF -> ARMING -> ON <-> UNKNOWN        `off` returns to OFF from any state

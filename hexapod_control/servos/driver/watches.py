@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is read again while the driver runs, because it may change without an order: torque and registers.
 
 After a short loss of power, a goal would switch the torque of many servo types on, at any position; so may a goal of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emulated servos that drive the joints of a simulated robot.
 
 The lag of the servos is in the physics; this file computes only their motion profiles. Arrays are (n, 3) by joint.

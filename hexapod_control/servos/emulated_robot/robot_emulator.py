@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emulates the servos and sensors of a robot behind a pty; it lies on its belly on flat ground, without torque.
 
 Named faults are `NAME` or `NAME=VALUE`, followed by `@SECONDS` for a later time: drop=0.05, echo, unplug=5, slow=20@10.

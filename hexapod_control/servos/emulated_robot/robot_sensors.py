@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The emulated sensors of the section `io` of a robot file: they measure an emulated robot on flat ground."""
 
 from __future__ import annotations

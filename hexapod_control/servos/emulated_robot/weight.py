@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The weight of an emulated robot on flat ground, by statics: forces on its feet, torques of its servos, its tilt.
 
 Legs are springs at their feet, as in `hexapod check`, and the belly is a stiff one at each of its corners. The ground

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The interface of emulated devices: they receive bytes, move the servos of a world, and return delayed replies.
 
 No I/O, no clock, no threads.

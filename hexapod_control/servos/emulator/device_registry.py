@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The emulated devices by protocol: what the modules of `devices/` name in their DEVICES."""
 
 from __future__ import annotations

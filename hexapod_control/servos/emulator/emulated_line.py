@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The line between a host and an emulated device: arrival times of bytes, and faults. No I/O, no clock."""
 
 from __future__ import annotations

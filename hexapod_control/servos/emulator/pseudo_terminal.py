@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An emulated device behind a pseudo-terminal, with the timing of a real line and injectable faults.
 
 A pty accepts any baud rate and has no delay. Here a byte takes 10 / baud [s], the device's return delay and the USB

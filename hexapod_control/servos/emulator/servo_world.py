@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """State of the servos behind an emulated bus, in raw units, by index in row order."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frames between a program and an emulated I2C adapter at the other end of a pseudo-terminal.
 
 A frame is: start byte, length of the body (2, low first), tag, body, sum of all bytes before. A reply has the tag of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Foot switches: on GPIO pins of this computer (with libgpiod), on an MCP23017, or on the board of the servos.
 
 Source: Microchip DS20001952C (MCP23017), with its registers in pairs (IOCON.BANK = 0), as after power-on.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """I2C buses, opened by path: one of the Linux kernel, /dev/i2c-N with smbus2, or an emulated one behind a terminal.
 
 Several programs may have either open: a lock on the terminal serialises transfers; for its frames see adapter_frames.

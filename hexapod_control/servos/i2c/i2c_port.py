@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The interface of an I2C bus: transfers from START to STOP, and the meaning of their errors.
 
 Source of the error numbers: Documentation/i2c/fault-codes.rst of Linux.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """IMUs on I2C: configuration and layout of the readings. Vectors are in the axes of the chip.
 
 Sources: InvenSense register maps RM-MPU-6000A (4.2), RM-MPU-9250A (1.6) and DS-000189 (ICM-20948, 1.3); Bosch

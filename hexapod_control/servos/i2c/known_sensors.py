@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sensors on an I2C bus, recognised by their addresses and, where they have one, by their identity register."""
 
 from __future__ import annotations

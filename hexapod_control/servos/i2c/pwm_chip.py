@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One PCA9685: sixteen pulses from a counter of 4096 steps. Pulses are in microseconds; 0 is no pulse.
 
 New pulses of a transfer appear together at its STOP. Source: NXP PCA9685 data sheet, revision 4, section 7.3.

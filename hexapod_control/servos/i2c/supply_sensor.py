@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Battery sensors: the current monitors INA219 and INA226, and the converters ADS1115 and ADS7830 behind a divider.
 
 Sources: Texas Instruments SBOS448G (INA219), SBOS547A (INA226), SBAS444D (ADS1115), SBAS302C (ADS7830).

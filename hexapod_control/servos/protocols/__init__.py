@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """One file per servo protocol; Dynamixel protocol 2 has two. `servos.protocol_registry` has the table of them."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dynamixel protocol 1 (AX-12A, AX-18A). Raw units are steps, 1024 over 300 deg; words are little-endian.
 
 Registers: Robotis e-manual, AX-12A control table. † from memory of it, not verified.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dynamixel protocol 2 (X series). Raw units are steps, 4096 per turn; words are little-endian, two's complement.
 
 Frames and byte stuffing: Robotis e-manual, "Protocol 2.0". Registers: Robotis e-manual, X series control table.

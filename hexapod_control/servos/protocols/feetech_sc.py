@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Feetech SC servos (SC15, SCS0009). Raw units are steps, 1024 over a range that depends on the model; big-endian.
 
 From the position on, the registers are the same as on ST servos.

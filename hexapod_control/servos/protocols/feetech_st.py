@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Feetech ST servos (STS3215 and others). Raw units are steps, 4096 per turn; words are little-endian, with a sign bit.
 
 Registers: Feetech's SDK (sms_sts) and the STS memory table. † from memory of the manual, not verified.

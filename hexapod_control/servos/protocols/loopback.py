@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A bus without hardware: servos that follow their goals exactly, for demonstrations and tests."""
 
 from __future__ import annotations

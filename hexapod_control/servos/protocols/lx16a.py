@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """LewanSoul/Hiwonder LX-16A and LX-224: `55 55 ID LEN CMD P... CHECKSUM`, 115200 baud. Raw units: 1000 over 240 deg.
 
 LEN counts LEN, CMD, P and CHECKSUM; CHECKSUM = ~(sum of everything from ID on); words are little-endian.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pololu Maestro, compact protocol. Set it to "USB Dual Port" in its Control Center (default: "UART, detect baud").
 
 Only command bytes have the top bit set. Pulses are in quarter microseconds, low 7 bits first; replies have no frame.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hobby servos on one to four PCA9685 boards over I2C. Id = 16 * number of the board + channel.
 
 A lost board is queried ten times a second while the others continue. If only the bus is interrupted, it still sends its

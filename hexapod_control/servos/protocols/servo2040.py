@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pimoroni Servo2040 with the "Chica" firmware or its fork.
 
 SET is `D3 start count values`, GET `C7 start count`; values are 14 bits, low 7 first, and only command bytes have the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SSC-32, SSC-32U and boards with the same ASCII lines, such as firmware/ssc32_mega.
 
 A line ends with CR, which executes it. There is no checksum and the replies have no frame: ESC discards an unfinished

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The section `io` of a robot file, validated: sensors on I2C and GPIO.
 
     io:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Converts radians to raw units of a servo and back: `raw = center + direction * units * (q - q_center - trim)`.
 
 A mirrored leg differs only in `direction`. The units per radian may differ on the two sides of the center.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`servos.joints` of a robot file: the servo of each joint, and the conversion of its raw units to radians.
 
 Joint names are also parsed in free text: "LF coxa +", "left front coxa plus", "coxa of front left +".

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes calibrations into the section `servos` of a robot file; its other keys are preserved."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The section `servos` of a robot file, validated: the bus, the reaction to faults, one servo per joint.
 
     servos:

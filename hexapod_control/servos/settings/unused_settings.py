@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keys of a robot file that are within bounds, but have no effect with its servos and sensors, each with the remedy."""
 
 from __future__ import annotations

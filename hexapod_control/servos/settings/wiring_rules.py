@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plausibility of the sections `servos` and `io`: values within bounds that do not fit servos, boards or each other."""
 
 from __future__ import annotations

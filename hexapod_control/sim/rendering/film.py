@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Renders a film of a simulation without a display: an animated GIF, or a PNG with several stills.
 
 The camera follows the robot and looks at it from above, front left; planted feet are blue, feet in the air orange. The

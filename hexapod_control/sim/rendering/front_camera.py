@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The simulated camera at the front of the body: renders in a thread of its own, so that the physics does not wait."""
 
 from __future__ import annotations

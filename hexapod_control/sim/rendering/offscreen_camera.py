@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Renders a simulated world without a window or a display.
 
 It creates its own GL context: mujoco.Renderer chooses its backend when mujoco is imported, so that without OpenGL even

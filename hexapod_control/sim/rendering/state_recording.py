@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records the states of a simulation for rendering it later: an .npz file with one row per frame.
 
 `time` (k,) [s] of the simulation, `stamp` (k,) [s] of the messages of that instant, and the state of the physics:

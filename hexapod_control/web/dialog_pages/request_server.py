@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Serves a page and replies to its requests (aiohttp >= 3.8), on loopback or for the network."""
 
 from __future__ import annotations

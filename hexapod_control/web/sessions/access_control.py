@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Access control of the page: host names, origins, tokens and tickets. Independent of sockets and clocks.
 
 A ticket is the random address of one file for a short time: it needs no token, and nothing that a page sends becomes a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sessions of all clients of the page: one client drives, the others watch, every client can stop the robot.
 
 No sockets and no clock: methods take messages and the time, and return actions for the server. A velocity is forwarded

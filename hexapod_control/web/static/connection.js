@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WebSocket connection to the robot: hello with the token from the URL, numbered messages, reconnection, round-trip time.
 
 const VERSION = 2;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gait laboratory: sends the values of its sliders, and plays the planned cycle that the robot's computer answers.
 
 import { Connection } from "./connection.js";

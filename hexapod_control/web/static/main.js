@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Connects the parts of the page. All values that the page shows are reported by the robot.
 
 import { BodyPose } from "./controls/body_pose.js";

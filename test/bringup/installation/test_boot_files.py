@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Laws of the edits of config.txt and cmdline.txt, for any text."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod record` and `replay` on real DDS: messages of a robot are written to a bag and published again from it."""
 
 import os

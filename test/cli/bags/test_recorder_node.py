@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The recorder with stand-ins for topics and bags, at times that the test sets: which faults become a bag, and when."""
 
 from pathlib import Path

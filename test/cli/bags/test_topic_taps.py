@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which topics of a graph are recorded, with which QoS, and what is said about the others; without middleware."""
 
 from types import SimpleNamespace

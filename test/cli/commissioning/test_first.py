@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod first` in a terminal over an emulated bus: it ends and goes on, refuses bad input, and drives the robot."""
 
 import os

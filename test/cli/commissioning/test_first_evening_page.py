@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The first evening on a page: a person answers over HTTP, makes mistakes, presses STOP, and goes on after a kill."""
 
 import asyncio

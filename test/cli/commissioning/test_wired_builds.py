@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Unseen builds, from `hexapod new` to a walk on its feet, over a pseudo terminal and with real nodes.
 
 The builder makes three mistakes in each.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod doctor`: what is missing is named with its remedy, and only what every robot needs counts."""
 
 import sys

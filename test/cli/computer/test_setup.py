@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod setup` on the root folder of an image: what it finds, changes, keeps and undoes."""
 
 from pathlib import Path

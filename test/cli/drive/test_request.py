@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod estop`, `reset` and `arm`, and the keys of the keyboard for them, with a simulated robot on real DDS."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod status` and `hexapod recover` in a process of their own, with nodes on real DDS."""
 
 import json

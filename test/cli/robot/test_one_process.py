@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """All nodes of a robot in one process: unchanged messages, faults, and a hung executor."""
 
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod start`: what its page names is in a list, a file is checked before it is kept, and what was started ends."""
 
 import asyncio

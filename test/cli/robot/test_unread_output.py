@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot whose output nothing reads goes on, and an emergency stop reaches the wire at once.
 
 A write blocks for ever in a terminal in which somebody has pressed Ctrl-S, and on a pipe to a program that has stopped.

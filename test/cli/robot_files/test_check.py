@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod check`: the most severe remark first, with line, key and remedy; the exit code reports a problem."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod dots`: the sheet is in true scale and has every dot of the robot, on one page or on many."""
 
 import re

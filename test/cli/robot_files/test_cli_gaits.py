@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod gaits`: the table and the picture match the robot."""
 
 import pytest

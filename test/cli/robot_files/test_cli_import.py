@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod import`: the files that it writes, its report and its refusals."""
 
 import pytest

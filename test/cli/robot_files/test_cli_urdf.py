@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod urdf`: the summary has the values of the robot file, and the options exclude each other."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod walk`: the table it writes is a feasible walk."""
 
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod new` as a program: in a terminal from the first question to the robot file, and with answers from a file."""
 
 import io

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emulated servos that the commands of this folder find behind a link."""
 
 import pytest

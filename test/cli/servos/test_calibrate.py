@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The guided calibration finds how servos are mounted, on every bus, and saves a complete calibration or none."""
 
 import signal

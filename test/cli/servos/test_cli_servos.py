@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod servos`: scan, ping, watch, another id, one joint moved, over an emulated bus."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod emulate`: emulated servos behind a link that a driver uses like real ones, and faults by name."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod i2c scan` over an emulated bus: what is found, expected, missing and unknown."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod servos` says what happened to the servos, not what was sent to them."""
 
 import contextlib

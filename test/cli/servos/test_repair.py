@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod servos repair` and the checks of `move` and `calibrate`, over an emulated bus."""
 
 import io

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command `hexapod sim` for the tests of this folder."""
 
 import pytest

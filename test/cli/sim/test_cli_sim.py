@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod sim` as a user runs it: the drive, Ctrl-C, a servo bus, the keyboard; no process is left over."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Nodes of a walking robot are killed: the robot walks on, or holds and walks again on command; its file may be edited.
 
 All nodes of one `hexapod sim`, one after the other: a graph of processes costs more to start than to run. The simulator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A second `hexapod sim` in the same domain and namespace: it refuses to drive, and the first robot is not affected."""
 
 import os

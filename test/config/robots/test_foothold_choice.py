@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Footholds that a robot file leaves out are chosen: the robot can stand and step there, whatever its legs.
 
 That it walks there: test_gait_section.py.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gaits of a robot file: the robot walks them; a bad one is refused with file, line, key, value, bound and remedy."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Of robot files with one human mistake each, every one is refused or reported as implausible, at the right key."""
 
 from __future__ import annotations

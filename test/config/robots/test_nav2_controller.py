@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The parameters of MPPI, Nav2's controller, fit a slow robot: laws, and walks with a model of it (support/mppi.py)."""
 
 import copy

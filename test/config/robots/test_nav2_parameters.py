@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Nav2: every key of our files exists, and limits and footprint match the robot file.
 
 test/data/nav2_parameters.yaml is the table of what the nodes and plugins of Jazzy declare.

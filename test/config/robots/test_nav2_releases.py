@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Nav2 parameters of every distribution have the keys that its Nav2 declares.
 
 test/data/nav2/*.json, written by scripts/nav2_parameters.py, lists what each release declares in each source file.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recoveries of Nav2's behaviour trees have the time that a gait needs."""
 
 from functools import cache

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every number of a robot file is refused with a sentence or leads to a robot that walks, whatever number it is."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robot files: valid ones load; invalid ones are refused with file, line, key, value, bound and remedy."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Capabilities on disk are those that would be computed, and only files of this user are read."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The servo table: its rows are sound, and a robot file that names a model and a voltage needs no figures."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every value of a robot file is stored once: a change reaches all that depends on it and nothing else."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The URDF has the kinematics and masses of the robot file, and a physics engine loads it.
 
 The forward kinematics here is worked out from the XML alone.

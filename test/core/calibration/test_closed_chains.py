@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint zeros and lengths from poses on planted feet: laws of the estimate."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The laws of the identification of a joint: what its model makes is found again, and deviations are honest."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The poses of a self-calibration, the tour through them, and what makes its measurements useless."""
 
 import itertools

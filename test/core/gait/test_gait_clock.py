@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Laws of the gait clock: when legs lift off, how long they will stand, and changes of gait."""
 
 import random

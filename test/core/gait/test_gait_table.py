@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Properties of the gait table: phases follow from the hip positions, not from names or order of the legs."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The swing profile of one foot and of arrays of feet is the same."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A body pose as a rotation and as a quaternion."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Laws of planes through feet, of feet that roll, and of body poses."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Batch kinematics: the same feet and joints as leg by leg, in a small share of the time."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The gap between neighbouring legs, against brute force, against physics, and in every gait."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Laws of the closed-form kinematics, for every robot file and for legs with offsets."""
 
 import math

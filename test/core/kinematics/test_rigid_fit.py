@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Laws of the least-squares planar motion between two sets of points."""
 
 import math

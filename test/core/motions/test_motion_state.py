@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The texts of `motion` and `motion_state` are built and parsed in one place each."""
 
 import pytest

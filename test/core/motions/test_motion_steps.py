@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The steps of motion files as data: their fields, bounds and defaults, and their size on other robots."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The motion player and its steps, without ROS.
 
 The rules C1 to C7 are those of "We revive the hexapod, part 2", D10 of "Assembling and running a budget hexapod";

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """When each request of an operator is accepted, and which activity it ends."""
 
 from functools import cache

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What each step of a motion does in each of its ticks, and for how long."""
 
 import math

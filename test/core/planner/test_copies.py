@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A copy of a planner behaves like its original, and neither changes the other, in every state."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Durations of movements: as short as servo speed and balance allow."""
 
 import math

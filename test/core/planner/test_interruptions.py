@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Any command or motion at any time: joint limits, support, clearances, and the last command is reached."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lost legs: the robot folds them, walks on with the others without tipping, and uses them again on request."""
 
 import math

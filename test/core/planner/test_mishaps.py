@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Falls, lifts, stuck legs and slipping feet: the robot freezes, slows down or stops, names the cause, and recovers."""
 
 import itertools

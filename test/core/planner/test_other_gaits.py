@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A gait that a robot gets while it runs: it is offered and walked, and the change moves nothing by itself."""
 
 from dataclasses import replace

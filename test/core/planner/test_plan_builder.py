@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fields of the plan of a tick: for a robot at rest, for one that stands, and for lost legs."""
 
 import math

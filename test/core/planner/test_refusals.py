@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests that a state cannot execute are refused with the state and the remedy, and change nothing."""
 
 import numpy as np

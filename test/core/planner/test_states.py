@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which request leads from which state to which other one, and the state that the planner publishes meanwhile."""
 
 from functools import cache

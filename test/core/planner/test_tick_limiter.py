@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The last two fallbacks of the tick limiter, when no part of a tick is feasible."""
 
 import math

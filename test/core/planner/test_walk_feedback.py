@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Feedback of the walk in the planner: what of its sensors counts, and what it changes."""
 
 import numpy as np

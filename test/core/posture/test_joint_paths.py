@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Paths in joint space: they reach the goal, leg by leg if needed, and keep the legs apart."""
 
 import random

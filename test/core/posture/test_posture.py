@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Standing up from any pose, sitting down, and taking over a robot that already stands."""
 
 import random

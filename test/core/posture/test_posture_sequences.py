@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether a robot on its feet can walk on from there, and where its feet are then."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A body that rises and sinks over planted feet, and how deep it can sink."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Moves of all joints or all feet on straight lines: their durations, and the error for feet out of reach."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot that is found standing: where its body and feet are."""
 
 import functools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Legs folded for transport: compact, clear of the ground, within the joint limits."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Strides and stance of a robot that walks on fewer legs."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Properties of the attitude filter and of the gyro bias estimate, for any rotation and mounting."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Debouncing: short changes are ignored, lasting ones count once."""
 
 from hypothesis import given

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Foot forces estimated from servo torques: on synthetic legs, then against the physics."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Heading from IMU and feet: every turn counts once, whichever source reports it first."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measured joint angles are accepted only within the limits and speeds of the joints."""
 
 import numpy as np

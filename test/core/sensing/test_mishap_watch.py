@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mishaps detected after each tick from tilt, foot loads and measured joints."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Odometry from joints: exact where the joints are exact, robust where feet change within a sample."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A standing robot weighs what it carries with the loads of its servos, and says how far off it may be."""
 
 import math

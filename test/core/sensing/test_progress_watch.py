@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot that marches without making way is noticed, and what is known of the cause is named."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """When a sensor is valid, and what its samples mean."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measured forces count while they are fresh, planned ones otherwise."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Usage of a robot: hours and distance add up, joint cycles are counted, energy yields the cost of transport."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What counts as a joint that lags, as feet that slip or bear no load, and as too steep to stand."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The speed that soft legs lose on a slope, and the twist that compensates it."""
 
 import math

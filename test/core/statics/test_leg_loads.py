@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Torques of legs that bear the weight, against the statics of single joints, and the limits that follow from them."""
 
 from dataclasses import replace

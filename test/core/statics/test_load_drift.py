@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The drift of a body on soft legs: none if symmetric, mirrored for mirrored legs, smaller if stiffer."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The resting pose of a robot from its joint angles: its properties, and the same robot in physics."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Support polygon, center of mass and loads of the feet."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Steering by distance and curvature: the worked example of article B, and its correctness rules."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Course control: corrections of a walk by heading and measured joints, on a robot that turns and lags by itself."""
 
 import math

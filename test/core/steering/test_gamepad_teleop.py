@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gamepad states and the resulting commands, without ROS."""
 
 import importlib.util

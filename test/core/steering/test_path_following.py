@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Waypoint following and obstacle avoidance with ideal kinematics."""
 
 import dataclasses

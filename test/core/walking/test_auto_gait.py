@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`auto`: the gait follows the speed, fast enough for every command, without needless changes or loss of speed."""
 
 import itertools

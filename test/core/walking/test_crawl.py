@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The crawl of four legs: before a foot lifts off, the body is over the support triangle of the others."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """When a walk changes its gait: as soon as it can, at the latest after a while, and at rest at once."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans of gait changes against the gait clock, which computes when each leg lifts off and lands."""
 
 import random

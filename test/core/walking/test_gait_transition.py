@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Changing the gait while walking: no stop, no jump, always stable."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Guided feet and their paths, without ROS."""
 
 import math

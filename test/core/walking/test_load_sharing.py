@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trims of the feet, on a rigid body over six springs whose feet are too high or too low."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robots of other builds than the shipped ones, from test/data/robots: top speeds, and legs that keep apart."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The speed of a walk: it stops within its braking time, and swings are stretched as far as strides allow."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Accelerations, highest speeds and swing times of a walk, with and without limits from the settings."""
 
 from itertools import pairwise

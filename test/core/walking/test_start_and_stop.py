@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """When a robot starts and stops stepping: with a command, or until its feet are back on their footholds."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Feet that follow uneven ground and a body kept level: in pure kinematics, then in physics."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parts of terrain adaptation: the support plane, and feet that are out of reach."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What limits each leg in a change of gait, against the motion of its foot."""
 
 import math

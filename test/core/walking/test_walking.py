@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The kinematic contract of walking, for every robot file, gait and kind of motion."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a robot can do: computed or stored, its gaits by name and by speed."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Laws of the gait search: its gait is faster than the named ones, stable on full strides, and depends on geometry."""
 
 import random

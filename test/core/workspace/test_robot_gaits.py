@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Laws of the gaits of a robot: the legs in stance always support it."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Laws of the speed envelope: its twists respect the joint limits and the stance regions, and almost reach them."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Laws of the table of stance regions over the body's height."""
 
 import math

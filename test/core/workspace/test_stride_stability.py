@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The margin of full strides is the least of all phases, and costs little time for many body poses."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Laws of the limits of velocity and acceleration: bounds hold, and the direction of the motion stays."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `hexapod nav2-check` needs without Nav2: the map of the room, the processes, and the count of reports."""
 
 import sys

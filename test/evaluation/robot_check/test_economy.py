@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """With `economy: true` in its file a robot takes less power, and keeps speeds, margins and the values of its owner."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The foothold search: its result keeps the limits of the planner, and a slightly larger one would not."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The claims of `hexapod check` hold in physics, and forces and weights balance."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robots of an unusual build: they pass the check, at most with one value that a human confirms, and walk true."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Announcements of nodes: which of two graphs drives, and what the other one does."""
 
 import json

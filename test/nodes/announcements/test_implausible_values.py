@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Implausible values of a robot file: every node warns if started alone; in a graph only one node warns."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Announcements among the nodes of one computer."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Announcements of nodes without middleware: when a node makes way, what is reported, how long a start listens."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Laws over all floats: whatever number a message carries, it is used within bounds or refused in one short sentence.
 
 Messages are processed as in the node, without DDS: conversion, operator commands, ticks of the planner.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Laws over all floats: every number of a parameter is used within its bounds, or refused in a sentence."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hot servos slow the whole robot down; heat and an empty battery make it sit, then switch the torque off."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Markers of a plan: feet coloured by their state, the support polygon, and the neutral footholds."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """gait_planner on DDS: commands in, one message per tick out, latched states for late subscribers."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A gait that is written into the robot file is offered by the running planner, and an invalid file is reported."""
 
 import shutil

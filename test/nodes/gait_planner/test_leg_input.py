@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lost legs on a running planner: topics, refusals, velocity limits, and `hexapod leg`."""
 
 import subprocess

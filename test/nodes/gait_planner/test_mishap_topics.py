@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Falls and lifts through the topics of gait_planner: what it publishes, reports and refuses, and how it continues."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motions on their topic and services, and the text of motion_state, at times that the test sets."""
 
 from concurrent.futures import Future

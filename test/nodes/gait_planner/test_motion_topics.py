@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motions over DDS: rehearsed between the ticks, played, replaced, cancelled, taken over."""
 
 import os

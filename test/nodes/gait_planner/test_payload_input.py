@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot that stands with a load weighs it, and walks within the margin and the limits of the loaded robot."""
 
 import numpy as np

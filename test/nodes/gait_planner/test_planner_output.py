@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What gait_planner publishes about a tick: targets, velocity, states when they change, limits and markers at rates."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which motions need no second rehearsal."""
 
 from dataclasses import replace

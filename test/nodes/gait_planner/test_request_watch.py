@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A request that was accepted and changes nothing is explained, with real nodes on DDS."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests to gait_planner on its topics and services, each passed on once, and what is reported about them."""
 
 from concurrent.futures import Future

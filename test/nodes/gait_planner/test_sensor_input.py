@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The sensors of gait_planner: subscribed only while something needs them, and their faults only if it matters."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The planner moves the robot once joint_targets repeats the stamps of its targets, or where no node would."""
 
 from types import SimpleNamespace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which velocity commands are accepted: finite, timely, in order; without ROS."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Velocity commands of gait_planner on their topics: stamps, timeouts, arcs, and who sends them."""
 
 import math

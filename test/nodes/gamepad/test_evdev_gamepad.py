@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A gamepad of the kernel as the state that the nodes use: buttons, sticks, triggers, and what is no gamepad."""
 
 from types import SimpleNamespace

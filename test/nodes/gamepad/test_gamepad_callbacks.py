@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The node gamepad at times that the test sets: when a state is sent, how a device is found, and the end."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node gamepad with an emulated input device: its state, its removal, and the reaction of teleop."""
 
 import builtins

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """imu_driver in steps of its thread that the test runs: what is read, reported, lost and opened again, and when."""
 
 import math

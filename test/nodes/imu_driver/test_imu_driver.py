@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """imu_driver over an emulated I2C bus on real DDS: messages, bias, lost and frozen chips, processor time."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """inverse_kinematics: one message in, one out; out of reach holds, jumps are slowed, invalid messages are refused."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The joint target filter over all floats: its output is inside the limits and not too fast."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """inverse_kinematics at times that the test sets: where targets start after a pause, what is late, when it ends."""
 
 import numpy as np

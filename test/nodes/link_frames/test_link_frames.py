@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node link_frames on real DDS: the frames of the links are where the kinematics put them."""
 
 import numpy as np

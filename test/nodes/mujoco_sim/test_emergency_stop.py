@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emergency stop of a simulated robot, with an emulated bus and without: the planner is in the state without torque."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The lidar, the collisions and the camera of mujoco_sim on their topics."""
 
 import math

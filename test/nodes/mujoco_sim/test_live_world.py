@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The simulated world changed while the robot is in it: pushes, friction, load, another ground."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mujoco_sim on real DDS: the topics and services of a driver node, and those that only a simulator has."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The simulated world: its contents, and the physical properties on which measured figures rely."""
 
 import dataclasses

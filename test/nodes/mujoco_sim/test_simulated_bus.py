@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The simulated robot behind a servo bus: bytes on one side, physics on the other."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What mujoco_sim publishes of a reading, and when scans, images and collisions are due, without a running world."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the node mujoco_sim does in a tick and with its messages, with stand-ins for the world and its outputs."""
 
 from types import SimpleNamespace

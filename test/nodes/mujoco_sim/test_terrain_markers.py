@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The terrain of a world as markers: what is drawn stands where the simulation has it."""
 
 import mujoco

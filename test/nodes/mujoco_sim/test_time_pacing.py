@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pace of simulated time: long delays are not made up, and the world waits for its controller."""
 
 import pytest

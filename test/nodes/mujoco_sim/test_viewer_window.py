@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The window of MuJoCo, with a stand-in for MuJoCo's viewer, which needs a display."""
 
 import sys

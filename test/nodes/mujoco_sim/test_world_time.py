@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Time, pauses, resets and torque of the world of mujoco_sim, at times that the test sets."""
 
 from contextlib import nullcontext

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the node odometry makes of each message, with stand-ins for the estimate, the heading and the forces."""
 
 from types import SimpleNamespace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Node odometry on real DDS: it follows a synthetic drive, publishes odom and tf, and refuses invalid messages."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The last pose of odometry outlives a crash of its node, but not its graph."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hours and distance outlive restarts: one file per robot, complete or not there, never a reason to stop."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The bus that a driver opens without a wire."""
 
 from dataclasses import replace

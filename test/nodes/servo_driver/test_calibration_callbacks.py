@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The services of a calibration with a scripted session: prompts, answers, refusals and outcomes; without servos."""
 
 import json

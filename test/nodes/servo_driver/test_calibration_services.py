@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The guided calibration through a running driver's services: same questions, same file, nothing while armed."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What servo_driver does with the snapshots of its driver, at times that the test sets: start, ticks, status, end."""
 
 from collections import deque

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The topics of servo_driver for snapshots of any bus: unknown values are not published, or NaN."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """servo_driver publishes foot_states from switches: on an I2C bus together with servos, or on the servos' board."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests of servo_driver to the planner after a servo fault, and the time since the robot sat down."""
 
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """servo_driver as a node over an emulated bus: its topics and its requests to the planner."""
 
 import math

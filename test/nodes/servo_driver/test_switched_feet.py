@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Forces from switches under the feet: an even share of the weight each, debounced, and never twice the same."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The services that switch the torque: what each asks of the hardware, answers and reports."""
 
 from std_srvs.srv import SetBool, Trigger

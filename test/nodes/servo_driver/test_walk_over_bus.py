@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A walk in physics over the bytes of a servo bus, in lock step: its margins, odometry and foot contacts."""
 
 import math

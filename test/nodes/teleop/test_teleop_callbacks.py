@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What teleop sends and reports for each state of the gamepad, at times that the test sets."""
 
 from types import SimpleNamespace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """teleop on DDS: Joy in, commands out, with gait_planner behind it where the robot's answer counts."""
 
 import math

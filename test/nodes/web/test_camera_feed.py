@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Images of a camera for the page: each request is answered once, by the next image, and nothing is left open."""
 
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The queue of page commands: a stop overtakes all others, and nothing from before it moves the robot."""
 
 import pytest

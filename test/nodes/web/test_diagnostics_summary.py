@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The summary of the diagnostics of all nodes on the page."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The log of the page: what is kept, and that repetitions are counted."""
 
 from hexapod_control.nodes.web.diagnostics_summary import MAX_EVENTS, STALE, EventLog, NodeStatus

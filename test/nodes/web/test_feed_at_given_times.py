@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the page shows of messages, at times that the test sets: how long they count, and what follows from them."""
 
 import math

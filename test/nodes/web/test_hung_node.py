@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A process of the robot hangs: the page locks every control, says so, and starts the process again. Real processes."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The gait laboratory in a real Chromium: sliders, diagrams and the walking robot, and a saved gait in its file."""
 
 import contextlib

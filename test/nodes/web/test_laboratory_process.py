@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The process of the gait laboratory: started by a request, also after a crash, and it ends with the node."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page is usable for all: mouse, keys or gamepad drive, controls are large, and axe finds no violation."""
 
 import json

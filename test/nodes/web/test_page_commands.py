@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands of the page as messages and calls of services, at times that the test sets."""
 
 from types import SimpleNamespace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page in a real Chromium shows the true state of a scripted robot, and explains controls without effect."""
 
 import threading

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The robot's state on the page: the newest message of each topic while it is recent."""
 
 import math

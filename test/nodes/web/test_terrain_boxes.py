@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The terrain of the simulated world on the page: every solid marker is a box."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the node web does with commands, clients and stops, with stand-ins for its server and its parts."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The node web on real DDS: requests of clients reach the robot, and it stops when they end."""
 
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every command of the documentation agrees with the code, or is named here with the reason why it is not checked.
 
 A check takes the words of a command and fails if a subcommand, option, launch argument, node, topic, service,

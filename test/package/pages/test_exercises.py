@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The answers of docs/exercises.md are what the code computes."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What docs/integration.md promises: files for other tools that fit this package, and conventions with tests."""
 
 import ast

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """docs/servos.md agrees with the code (protocols, limits); the files for a Raspberry Pi are valid."""
 
 import configparser

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The clock is missing, runs, is paused or has stopped."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Incompatible QoS is reported on real DDS: which node, which topic, which policy, and the remedy."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TFMessage is the same on the wire as that of a ROS installation."""
 
 import hashlib

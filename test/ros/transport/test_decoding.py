@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The fast encoding and decoding of messages against rclpy's own."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The executor of every process under messages that arrive faster than they are handled."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Messages between nodes of one process, and their delivery to other processes, on real DDS."""
 
 import threading

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests and measurements: their messages stay on this computer, and do not pass through shared memory."""
 
 import os

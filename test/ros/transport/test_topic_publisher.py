@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The publisher of all nodes of the package, with and without subscribers."""
 
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How many servos are read per cycle and how often, from the time that bytes take on the line."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frames of smart servos: reference bytes of the manufacturers, their SDKs, and arbitrary bytes."""
 
 import dynamixel_sdk

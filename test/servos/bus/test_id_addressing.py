@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What servos with ids have in common: the speed register of moves within a time."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How long a missing reply is waited for, from how late the replies before were. Times are steady [s]."""
 
 import pytest

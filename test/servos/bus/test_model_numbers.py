@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The models of servos are known by number, and a bus of another protocol refuses them before any write."""
 
 import pytest

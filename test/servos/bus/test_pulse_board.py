@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Deadlines of a board's replies, late replies, and the state of servos without feedback. Times are steady [s]."""
 
 from types import SimpleNamespace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every failure of the serial port raises the same error, with a remedy."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests whose replies are in time, late, or missing, on a line in scripted time [s]."""
 
 from dataclasses import fields

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """New servos get their ids one by one; wrong connections are reported, and no assignment is lost."""
 
 import pytest

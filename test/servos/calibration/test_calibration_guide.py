@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Conversion between radians and raw units: round trips, signs, counted clamps."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Answers of the guided calibration, its dialog with clients in other threads, and its progress file."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The step dots of the calibration: feet are put on printed dots, by hand or by jogging."""
 
 import functools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The zeros of the joints follow from feet on dots, and a leg that was not on its dots is named."""
 
 import functools

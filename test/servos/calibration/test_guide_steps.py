@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The steps of the calibration notice mistakes: exchanged servos, wrong signs, horns a tooth off, Enter alone."""
 
 import math

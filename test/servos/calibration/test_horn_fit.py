@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joints whose servos do not reach their limits: told once for all, with the teeth to move, or narrowed."""
 
 import math

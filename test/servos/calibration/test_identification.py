@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The robot on its stand measures its servos, over an emulated line in simulated time."""
 
 import math

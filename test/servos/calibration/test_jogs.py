@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A typed position moves a servo only where the operator wants it: confirmed if far, told if out of reach, else not."""
 
 import pytest

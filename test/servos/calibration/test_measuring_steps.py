@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The steps of the calibration that measure: rest pose, scale and limits."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The dialog of the self-calibration: what it asks, shows, writes and puts back."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Slow motion of servos: they get torque where they are, move evenly no faster than they may, and are released."""
 
 from types import SimpleNamespace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Channels of boards with hobby servos: what is typed, what is proposed, and how often it is asked."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Builds that nobody has seen are led from `hexapod new` to the first steps in one sitting, without an editor.
 
 The builder makes three mistakes in each; every one is named, and the joints are where the robot file says in the end.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The first evening leads from new servos to a walk; every mistake of the person is named, and nothing is ever lost."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kits with files of the package: calibrated right they raise no alarm, and one wrong joint raises one."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The stages for supply and sensors: what is answered is in the robot file, and the driver's sensors read it."""
 
 from dataclasses import replace

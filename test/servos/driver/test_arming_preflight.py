@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The configuration of the servos is checked over a real port each time before their torque is switched on."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Boards of servos that do not reply: how long they may be silent, and how the servos of a lost one come back."""
 
 import math

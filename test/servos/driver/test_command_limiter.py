@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The last limit before the servos: no joint is commanded faster than it can turn, and none jumps to its setpoint."""
 
 import numpy as np

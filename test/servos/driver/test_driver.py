@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The servo driver over an emulated bus on a pseudo-terminal."""
 
 import time

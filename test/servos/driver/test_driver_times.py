@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Times, shares and counts after which the driver warns, holds, sits or gives up: a change of one is a decision."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Severity of a measured value over time, retries, presence of servos, cycles and attempts to open the port."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Goals that servos have received with another value are noticed on a noisy line, and sent again."""
 
 import pytest

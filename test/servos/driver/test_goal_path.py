@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How many files a reader opens to follow a joint goal to the wire, measured while it runs."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Registers that change while the robot walks: found, named and answered within two seconds, at the same loop rate."""
 
 import pytest

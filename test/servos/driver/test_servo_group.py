@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The read schedule, known values of servos, and the servos of a robot as a group."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults of servos: brown-outs, single lost servos, overloads, and the resulting requests to the planner."""
 
 import math

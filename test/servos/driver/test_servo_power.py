@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servos with too little power, too much heat or load, on an emulated line: the reaction, its delay and its report.
 
 All faults: no goal is farther from the previous one than the joint's speed allows (checked by the fixtures `armed` and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Snapshots of the driver: the pose at the time of a cycle, the rate of cycles, and how often faults are renewed."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From joint targets to servo commands: joint limits, interpolation, ramp after arming, watchdog, speed limit."""
 
 import math

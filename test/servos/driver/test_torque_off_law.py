@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A law over all faults of the emulator and all protocols: torque goes off only by an order or on evidence.
 
 What the driver sends is decoded by a second, undisturbed emulated device. Every torque-off that it receives must have

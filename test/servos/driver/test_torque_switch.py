@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Torque on and off: the emergency stop and its latch, arming leg by leg, the bus on lease."""
 
 from collections import deque

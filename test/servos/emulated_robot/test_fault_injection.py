@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults of emulated servos by name: parsing, bounds, and what each of them changes."""
 
 import errno

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servos that are the joints of a simulated robot: raw units and signs, and the profile to a goal."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An emulated robot with the errors of a real one: what its servos report, and what its feet feel."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The emulated sensors of a robot measure how it stands."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot that walks on emulated servos, in simulated time: no false alarm comes from what the servos report."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An emulated robot bears its weight on its feet: loads of its servos, foot switches and IMU, by statics."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emulated boards for hobby servos understand the commands of their manuals that other programs send."""
 
 import math

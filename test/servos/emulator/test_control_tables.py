@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emulated servos follow their manuals wherever safety depends on it: torque, modes, limits, offsets, errors."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """When bytes arrive on an emulated line, and what each of its faults does to them. Times are steady [s]."""
 
 import pytest

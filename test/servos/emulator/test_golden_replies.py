@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bytes that servos and boards answer, as their manuals print them or computed from their rules, in the order sent."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The makers' own SDKs run their calls against the emulated servos as against real ones, in memory."""
 
 import dynamixel_sdk

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The line of emulated servos: each fault on its own with certainty, and the time that bytes take."""
 
 import time

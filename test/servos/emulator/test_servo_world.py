@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emulated servos: the motion of a first-order lag with a maximum speed, torque, faults, plugs and supply."""
 
 import math

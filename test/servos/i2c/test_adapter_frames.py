@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frames of an emulated I2C adapter are decoded whatever comes before them and however they are split."""
 
 from hypothesis import example, given

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An emulated bus behind a terminal: which reply is taken, how long it is waited for, and whose turn it is."""
 
 import errno

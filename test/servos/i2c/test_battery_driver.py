@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The driver with a battery on an I2C sensor: warning, then sitting down."""
 
 import pytest

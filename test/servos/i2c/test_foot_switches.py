@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Switches on an MCP23017 against its register map, and the errors of both kinds of inputs."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Transfers over an emulated adapter, the errors of a bus, and the message for a missing bus."""
 
 import errno

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """IMU chips: what is written and read, against the register maps, and refusals."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PCA9685 boards on an emulated bus: bytes of the data sheet, pulses, order of writes and lost boards."""
 
 import errno

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A bus of the kernel: smbus2 as installed, on an emulated ioctl with emulated chips."""
 
 import errno

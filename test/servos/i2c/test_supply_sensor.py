@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sensors of the battery: the examples of their data sheets, dividers and faults."""
 
 import errno

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Arduino sketch's parser, compiled here, obeys the same lines as the emulated board.
 
 Article "Assembling and running a budget hexapod": 18 cheap servos run on one Arduino-Mega-class board.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PCA9685 boards that are missing, lost or restarted, over an emulated I2C bus: the reaction and its report."""
 
 from dataclasses import replace

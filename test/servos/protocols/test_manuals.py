@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Registers, commands and codes of every protocol are those of the makers' manuals."""
 
 from functools import reduce

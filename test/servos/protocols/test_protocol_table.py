@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of servo protocols against the datasheets, and the loopback bus."""
 
 import math

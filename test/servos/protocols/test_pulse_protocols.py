@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Boards for hobby servos: exact bytes, any bytes, and a bus object talking to an emulated board."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Boards for hobby servos when their replies are late, or they are silent behind a port that is still there."""
 
 import time

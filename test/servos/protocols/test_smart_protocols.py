@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Buses of smart servos against their emulated servos, bytes both ways in memory."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The numbers of the sections `servos` and `io` of a robot file: bounds, units and defaults as in the reference."""
 
 import pytest

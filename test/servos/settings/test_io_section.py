@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The section `io` of a robot file: values, defaults, and refusals with file, key, value, bound and remedy."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joints are understood as people write them; what is unclear is refused with the names that exist."""
 
 import pytest

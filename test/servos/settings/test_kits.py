@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The robot file of a kit: valid, and with the channels and pulses of the kit's own program."""
 
 import math

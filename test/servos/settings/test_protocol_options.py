@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Options of a protocol in the robot file reach its bus with the right value."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The robot file's section `servos`: invalid values are refused with location and remedy, before any torque."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keys of a robot file that have no effect with its servos and sensors are named, with the remedy."""
 
 from pathlib import Path

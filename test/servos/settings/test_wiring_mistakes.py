@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Of mistakes in the sections `servos` and `io` that a file shows, each is named at its key; correct ones are not."""
 
 import copy

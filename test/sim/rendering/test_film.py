@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Films of a run, drawn without a display."""
 
 import sys

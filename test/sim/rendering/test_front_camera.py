@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The simulated front camera: looks ahead from the body, renders in its own thread, and names what is missing."""
 
 import io

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A builder with a box of parts: answers `hexapod new` and `hexapod first` for a build that nobody has seen before.
 
 A build is drawn from a seed: legs, sizes, servos, their ids or the boards and channels they are plugged into, how every

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A user of the calibration with emulated servos in memory."""
 
 from support.kits.operator import Operator

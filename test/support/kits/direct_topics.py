@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Messages of whole nodes without middleware: what they publish is kept, and messages are handed to their callbacks."""
 
 from collections import defaultdict

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emulated smart servos in memory: requests in, replies out, and time that passes when a test lets it."""
 
 from hexapod_control.servos.bus import ff_frames

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulated user of `hexapod first` with an emulated robot: follows the instructions and makes given mistakes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An emulated robot on its stand, whose servos differ from the data sheet, on a line in simulated time."""
 
 import numpy as np

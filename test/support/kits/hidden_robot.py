@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot whose joint zeros, lengths and hips differ from its file, standing on a floor: what it would measure."""
 
 from __future__ import annotations

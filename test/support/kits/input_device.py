@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An emulated input device of Linux, in place of evdev.InputDevice."""
 
 import errno

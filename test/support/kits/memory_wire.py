@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emulated servos on a port without a wire: replies are there at once, and time passes with every frame sent.
 
 With the fixture `memory_time`, a bus waits for missing replies on MEMORY_CLOCK, which takes no real time.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The operator of a dialog: answers prompts by their kind and values, never by their text."""
 
 from hexapod_control.config.sentence import Sentence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod first --page` over an emulated kit: the program in a thread of the test, and its page."""
 
 import threading

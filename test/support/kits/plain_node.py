@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A node without middleware: it keeps what it publishes, calls and reports, and hands messages to its subscriptions.
 
 Classes that only need a node to publish on and to subscribe with are tested on it at once, at times that the test sets.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emulated servos that record their goals, and what all benches with a driver on such servos have in common."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A bag of the walk of a robot with hidden errors, as the recorder writes it: messages arrive early and late."""
 
 import math

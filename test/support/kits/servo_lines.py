@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lines of the SSC-32 protocol, valid and invalid, and a strategy that mixes, splits and breaks them."""
 
 from hypothesis import strategies as st

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Shifts the system clock of a process, for LD_PRELOAD: by the nanoseconds in the file that CLOCK_SHIFT names.
 
    Waits until a time of the system clock end as they would without the shift. */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A driver on emulated servos in simulated time, without threads: a cycle takes as long as its bytes on the line."""
 
 from __future__ import annotations

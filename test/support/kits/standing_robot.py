@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An emulated robot that stands on flat ground, in simulated time."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An emulated robot whose servos are mounted in random places and directions, and a person who calibrates it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two graphs of simulated robots that are started at one moment, and what an observer sees of them.
 
 `python test/support/real_time/double_starts.py 20` prints the figures of 20 such starts, each of them with one process

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two hosts on one cable: network namespaces joined by a veth pair, made and removed by the test; needs root.
 
 Run as a program, it is one of the programs on a host: `hosts.py robot`, `hosts.py witness FILE`, `hosts.py page URL`.

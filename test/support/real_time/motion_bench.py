@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A client that plays motions on a planner over DDS and records their states."""
 
 from pathlib import Path

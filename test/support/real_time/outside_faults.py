@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults around a running robot: output that is not read, a stranger's graph, a dead return line, half-open sockets."""
 
 from __future__ import annotations

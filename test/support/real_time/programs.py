@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command `hexapod` as a program of its own, the processes of its nodes, and bounded waits for what they do."""
 
 import os

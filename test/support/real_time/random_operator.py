@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random input for a running robot: messages on every topic, calls of every service, changes of every parameter."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Nodes of the package in one process on real DDS, spun by the test: every wait is for a condition and bounded."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emulated servos on a pty, the driver on top, and a record of its commands."""
 
 from __future__ import annotations

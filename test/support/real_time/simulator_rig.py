@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulator node with a recorder of its topics."""
 
 from nav_msgs.msg import Odometry

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A gamepad driver and a robot for the tests of teleop."""
 
 from geometry_msgs.msg import Twist as TwistMessage

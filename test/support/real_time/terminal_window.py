@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A pseudo-terminal in which a program runs."""
 
 import contextlib

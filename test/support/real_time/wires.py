@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot on emulated servos for tests of nodes: driver in this process or in one of its own, or a whole graph."""
 
 from __future__ import annotations

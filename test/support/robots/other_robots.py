@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robots that do not come with the package: other numbers of legs, other names, another order, mirror images."""
 
 import math

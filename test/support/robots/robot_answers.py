@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Answers to the questions of `hexapod new` that describe a robot of the gallery."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Answers to the questions of `hexapod new` that a builder of a sensible robot could give, drawn from a seed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """URDFs of legged robots with the peculiarities of published URDFs, each built from a table row."""
 
 import math

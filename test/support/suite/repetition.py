@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Option --repetition FILE, for a second run of failed tests: lists those that pass, so that no retry hides them."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The cases of slow laws: all of them in `make soak`, which CI runs every night, and a slice of them in `make test`."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every text of the program behind `hexapod new --page` has a German translation: questions, drawings and refusals."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod first --page` in a real Chromium: an evening from the first click to the end."""
 
 import json

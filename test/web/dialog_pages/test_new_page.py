@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod new --page` in a real Chromium: from the first question to the robot file, and foreign requests."""
 
 import contextlib

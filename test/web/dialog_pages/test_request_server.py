@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The server of dialog pages: which requests it admits on a network, and that its port is free after its end."""
 
 import http.client

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`hexapod start` in a real Chromium: from the gallery to a simulated robot, to a first evening, and to their ends."""
 
 import contextlib

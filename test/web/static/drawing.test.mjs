@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hull, turnCenter } from "../../../hexapod_control/web/static/drawing/leg_geometry.js";

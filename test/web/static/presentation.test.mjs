@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hottest, present, short, supply } from "../../../hexapod_control/web/static/panels/presentation.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Replay } from "../../../hexapod_control/web/static/drawing/replay.js";

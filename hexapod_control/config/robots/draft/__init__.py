@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drafts of robots, from questions or a URDF: known and assumed values, choice of stance, robot file, drawings."""

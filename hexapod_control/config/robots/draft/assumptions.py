@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Default assumptions for a drafted robot: mass shares, radii of the links, and the position loop of its servo."""
 
 from __future__ import annotations

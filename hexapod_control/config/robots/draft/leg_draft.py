@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The geometry of a leg before it is in a robot file."""
 
 from __future__ import annotations

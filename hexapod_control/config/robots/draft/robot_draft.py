@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot before it is written to a file: every value with its origin."""
 
 from __future__ import annotations

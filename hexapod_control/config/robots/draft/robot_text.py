@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The robot file of a drafted robot, as commented YAML."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Chooses height and footholds of a drafted robot: the stance with the largest stance regions."""
 
 from __future__ import annotations

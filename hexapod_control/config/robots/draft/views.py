@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Top and side view of a robot in its neutral stance, as SVG."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plausible sizes, masses and angles of body and legs; applies all rules, and locates their findings in the file."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Findings of the plausibility rules."""
 
 from __future__ import annotations

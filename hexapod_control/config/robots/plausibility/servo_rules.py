@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plausibility of servos, compared with the servo table and the weight of the robot."""
 
 from __future__ import annotations

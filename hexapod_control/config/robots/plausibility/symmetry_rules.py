@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plausibility of legs compared with each other: names against positions, and mirror images."""
 
 from __future__ import annotations

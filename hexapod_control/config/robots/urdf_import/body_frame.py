@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """base_link of the imported robot: forward direction and origin, and the names of the legs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Masses, box, radii and servo of an imported robot: from the URDF if plausible, else given or assumed.
 
 Assumed figures are in proportion to a hexapod of the PhantomX class, and marked as assumed wherever they appear.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Result of an import: every value with its origin, for the robot file and the report."""
 
 from __future__ import annotations

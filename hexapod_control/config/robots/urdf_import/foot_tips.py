@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds the foot tip of a leg: a given point, a frame after the last joint, or the end of the last link's shapes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Imports a URDF: from the text of a file to the complete robot."""
 
 from __future__ import annotations

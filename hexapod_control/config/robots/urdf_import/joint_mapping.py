@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint mapping: topics use the joint names, signs and zeros of a URDF instead of the robot file's."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds the legs of a URDF: kinematic chains from the trunk to a foot with the axes of this package's legs.
 
 The trunk is the rigid group of links from which most chains of revolute joints start. A leg is a chain of three

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Change of the walking legs: the robot comes to rest, folds or unfolds a leg, and continues with the new set of legs.
 
 The feet step to their neutral footholds, and the body moves over those that will support it. Then only the leg to be

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Response of the planner to mishaps: freeze, slow down, stop for a stuck leg, recover, and leave a blocked posture.
 
 In a blocked posture the feet cannot move as planned: a foot is out of reach, or two legs are in each other's way, and

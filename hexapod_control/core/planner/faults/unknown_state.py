@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The state of the planner while the pose of the robot is unknown."""
 
 from __future__ import annotations

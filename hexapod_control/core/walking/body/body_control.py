@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Controls the body pose of a standing or walking robot: clamped to the reach of the legs, with bounded acceleration.
 
 There are two goals: the requested pose, clamped so that the feet reach their footholds (standing), and clamped so that

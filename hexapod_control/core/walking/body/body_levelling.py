@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Body levelling: integral control of a tilt added to the body pose, until the IMU measures the requested attitude.
 
 The tilt is the integral of the error, with bounded rate and acceleration. It is limited to MAX_TILT and to the reach of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Restores a static margin that is too small: the walk slows down, the body shifts, then the gait changes.
 
 While the static margin of a tick is smaller than required,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Feasibility of body poses: for standing in the neutral stance, for walking, and over the present feet.
 
 To stand in a pose, all neutral footholds must be in reach. To walk in it, a share of every stance region must be in

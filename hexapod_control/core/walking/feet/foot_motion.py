@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Moves the feet while walking: planted feet stay fixed in the world, swinging feet aim at their next stance.
 
 All points are contact points (x, y) [m] in base_footprint, heights are above its plane.

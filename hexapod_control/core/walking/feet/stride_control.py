@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the feet stride: the regions of their next swings, and the guard that keeps planted feet inside.
 
 As long as strides about the neutral footholds are fast enough, and in all gaits but the fastest, the feet stride there,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The candidate stride centers of every leg: how fast its foot is about each, and which are sturdy and clear enough.
 
 The speed about a center is limited by the radius of the disc about it that the leg reaches, and by the joint speeds,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One cycle of steady walking at a constant twist: paths of the feet, static margin, and gap between the legs.
 
 Points are complex numbers x + i y [m, base_footprint]. A motion is a twist of unit speed, and its path the speed times

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Search for the stride centers with which a robot walks fastest in every direction of travel.
 
 A foot strides fastest where its leg is perpendicular to the motion and stretched out, so the best stride center depends

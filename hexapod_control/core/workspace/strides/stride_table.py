@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stride regions: the discs in which feet stride, displaced from the neutral stance regions according to the twist.
 
 Points are in base_footprint [m]. See docs/architecture/walking-mathematics.md, "Stride centers".

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records the topics of the robot while a page is open: the last minute in memory, and a bag of any length."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Carries out the page's requests about recordings: start, stop, keep the last minute, delete, download, replay.
 
 The last minute is kept in memory while a page is open, and for a minute after the last one was closed. Reading and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Program that converts a recording for the page: to a table of all signals, or to the states that the page replays.
 
 `python -m hexapod_control.nodes.web.recordings.recording_export csv|replay BAG ROBOT MAPPING`; the mapping may be

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The folder with the recordings of the page: their names, sizes and lengths, and the disk space they may take."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Step check: finds wrong signs and exchanged joints by moving every joint in a known direction.
 
 Servos with position feedback are turned by hand: the one that turns farthest belongs to the joint, and the sign of its

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Step dots: the zeros of all joints from feet put on the printed dots of `hexapod dots`, in place of a pose by eye."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the servos turn against what the robot file asks of the joints: limits are narrowed, or horns put on again.
 
 A horn fits its servo only in steps of a tooth, so that a joint reaches its limits on one side and not on the other.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Step wiggle: which servo turns which joint, and in which direction."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Step rest: captures the raw position of each joint in a known pose, and detects horns mounted a tooth off."""
 
 from __future__ import annotations

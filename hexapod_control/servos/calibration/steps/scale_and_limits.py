@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Steps marks and limits: raw units per radian from a second angle, raw limits, and copies from leg to leg."""
 
 from __future__ import annotations

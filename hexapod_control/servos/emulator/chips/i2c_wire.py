@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An emulated I2C bus: acknowledges and replies of its chips, and chips with numbered registers. No I/O, no clock."""
 
 from __future__ import annotations

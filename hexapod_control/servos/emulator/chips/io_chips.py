@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The emulated chips of the section `io` of a robot file: IMUs by their names, and the sensors of the supply.
 
 An IMU has identity, reset, sleep, ranges and readings with noise. Sources as in servos.i2c.imu_chips.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An emulated PCA9685 with all its registers.
 
 Source: NXP PCA9685 data sheet, revision 4, sections 7.1 to 7.4 (addresses, control register, registers, reset).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emulated Dynamixel AX servos. A goal switches the torque on; with both limits 0 they are in wheel mode."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emulated Dynamixel X servos: the instructions of protocol 2. dynamixel2_servos has the effects of registers."""
 
 from __future__ import annotations

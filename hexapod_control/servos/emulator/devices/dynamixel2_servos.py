@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The registers of emulated Dynamixel X servos and their effects: modes, limits, offset, torque, watchdog."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emulated Feetech servos of the ST and SC series. They ignore invalid writes and do not check values."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emulated servos with `FF FF` frames; an FFServoKind has the differences between series."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An emulated I2C adapter with its chips, at the far end of a pseudo-terminal; see servos.i2c.adapter_frames."""
 
 from __future__ import annotations

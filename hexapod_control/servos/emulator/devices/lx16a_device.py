@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emulated LX-16A servos: moves, settings, motor mode."""
 
 from __future__ import annotations

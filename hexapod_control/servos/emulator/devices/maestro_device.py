@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An emulated Mini Maestro on USB with the home of all channels set to Off. Source: Pololu Maestro User's Guide.
 
 An unknown byte only sets its bit in the error word; other errors send all servos home.

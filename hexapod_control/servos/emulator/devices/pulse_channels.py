@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Channels, pulse ramps and reply timing, shared by the emulated boards for hobby servos."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An emulated Servo2040 with the Chica firmware or its fork."""
 
 from __future__ import annotations

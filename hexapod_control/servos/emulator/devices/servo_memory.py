@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parts shared by emulated servos with control tables: memories by id, loss of power, continuous rotation.
 
 The memory of a servo has defaults, limits and access rights of its registers.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An emulated SSC-32 with hobby servos on its first channels."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The body pose: what the robot reports, and the next one that this page requests.
 
 const PERIOD = 50; // [ms] between two requests at least

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inputs of the page: dragging on views, virtual sticks (multi-touch), keys, gamepads.
 
 const DEAD_ZONE = 0.06; // share of the travel around the center that counts as zero

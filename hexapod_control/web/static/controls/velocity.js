@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Merges the inputs of the page (views, sticks, keys, gamepad) into one velocity. It is sent 20 times a second while an
 // input is active; when the last input ends, one zero is sent.
 

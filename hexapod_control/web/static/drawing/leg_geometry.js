@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Forward kinematics for drawing. Frames as in the robot file: x forward, y left, z up; metres and radians.
 
 /**

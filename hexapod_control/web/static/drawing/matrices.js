@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // 4x4 matrices for WebGL, in column-major order.
 
 const FIELD_OF_VIEW = 0.7; // [rad]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Meshes of unit size: triangles, counter-clockwise seen from outside, as points with normals.
 
 const CYLINDER_SIDES = 16;

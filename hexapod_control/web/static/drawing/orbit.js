@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A camera around the robot, moved by fingers, mouse, wheel and keys.
 
 const STEPS = { ArrowLeft: [12, 0], ArrowRight: [-12, 0], ArrowUp: [0, 12], ArrowDown: [0, -12] };

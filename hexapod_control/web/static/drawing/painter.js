@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Draws meshes with WebGL. Light is computed per vertex, and the links of a robot are drawn at once, so that a frame is
 // cheap without a GPU, too.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The way of the robot in the frame of odometry: its path, footprints and distance.
 
 const STEP = 0.01; // [m] between two points of the path

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Four 2D views (front, side, top, isometric) with legs, foot traces, support polygon and center of rotation.
 
 import { Terrain, corners, groundBelow } from "./terrain.js";

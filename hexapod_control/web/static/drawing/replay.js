@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plays the frames of a recording: what the picture shows at a time, in real time or at another speed.
 
 /** @typedef {{at: number} & Record<string, any>} Frame what the picture shows at a time [s] */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shapes of a URDF as meshes: the vertices of every link are fixed in it, and a frame only moves the links.
 
 import { MESHES } from "./meshes.js";

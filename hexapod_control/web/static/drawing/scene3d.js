@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // 3D view of the URDF in plain WebGL; the module is loaded when the view is first shown.
 
 import { gridLines, MESHES } from "./meshes.js";

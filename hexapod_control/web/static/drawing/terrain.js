@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ground of the simulated world: boxes [x, y, z, yaw, pitch, half sizes], in metres and radians of the world.
 
 const CELL = 0.5; // [m] of the grid in which boxes are found

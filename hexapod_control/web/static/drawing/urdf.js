@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses the links and joints of a URDF with their boxes, cylinders and spheres.
 
 import { rigid, scaled } from "./matrices.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The image of a camera over the picture, off by default. Every image is requested when the last one is shown, so that a
 // slow link gets fewer images.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The header and the large button of the next step; grey controls that say why they have no effect.
 
 import { all, t } from "../texts/texts.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Health: battery, bus, torque, temperature and load of every servo, and the status of every node.
 
 import { t } from "../texts/texts.js";

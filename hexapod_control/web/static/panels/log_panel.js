@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The log: what nodes have reported and why the robot stopped, with a counter of new lines.
 
 import { load, save, t } from "../texts/texts.js";

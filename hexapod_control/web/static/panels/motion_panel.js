@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Buttons of the motions, progress of the present motion, and the stability margin.
 
 import { all, t } from "../texts/texts.js";

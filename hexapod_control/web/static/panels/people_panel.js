@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who drives and who watches: the list of people, the button for control, and the banner with a request.
 
 import { t } from "../texts/texts.js";

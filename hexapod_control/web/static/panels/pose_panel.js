@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The body pose as full-width sliders with typed values; it shows the pose that the robot has reached.
 
 import { all, t } from "../texts/texts.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the page says about the robot: one sentence, the next step, and why a control has no effect. Pure functions.
 
 /**

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recordings: start, stop, keep the last minute, the list with downloads, and the bar of a replay over the picture.
 
 import { t } from "../texts/texts.js";

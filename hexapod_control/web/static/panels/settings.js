@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Settings: step height, lost legs, the simulated world, invitations, theme, language, full screen, wake lock.
 
 import { all, LANGUAGES, load, save, t, useLanguage } from "../texts/texts.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The panels: sheets over the picture on a phone, foldable and remembered in the rail of a desktop.
 
 import { all, load, save, t } from "../texts/texts.js";

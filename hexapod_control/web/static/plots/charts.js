@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Strip charts of the last three minutes, with a choice of signals that is remembered, a pause and a file of all values.
 
 import { load, save, t } from "../texts/texts.js";

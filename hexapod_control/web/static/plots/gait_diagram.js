@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The running gait diagram, filled while a foot is planted, and the force on each foot as a bar.
 
 import { short } from "../panels/presentation.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The values of the last three minutes, by name and time. Uses no element of the page.
 
 export const LENGTH = 180000; // [ms] that is kept

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The signals of a robot that can be plotted, and their values in its messages. Pure functions.
 
 import { short } from "../panels/presentation.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One strip chart: a signal over the last seconds, with a cursor and lines at limits.
 
 import { t, has } from "../texts/texts.js";

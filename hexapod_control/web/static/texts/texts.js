@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All texts of the page, by key, in the language of the browser or the chosen one. Another language is another file.
 
 export const LANGUAGES = { en: "English", de: "Deutsch" };

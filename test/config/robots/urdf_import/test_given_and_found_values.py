@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a URDF leaves open is found around it, or given as an option; what is chosen passes the plausibility rules."""
 
 import struct

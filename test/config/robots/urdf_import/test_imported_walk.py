@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An imported robot walks in physics as fast as commanded."""
 
 import math

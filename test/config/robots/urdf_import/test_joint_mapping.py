@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint mappings: valid ones are read, mistakes are refused with file, line and key."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The forward kinematics of an imported robot matches its URDF, whatever the structure of the URDF."""
 
 import math

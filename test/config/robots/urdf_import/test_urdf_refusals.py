@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A URDF that cannot be imported is refused in one sentence that names what was found."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """No posture is without a way out: from any measured joints `sit` ends on the belly, and every target is accepted."""
 
 import numpy as np

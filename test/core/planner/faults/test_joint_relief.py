@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A fallen robot relieves servos that the ground bends too far, and only these."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Legs of a walking robot that block each other: feet in the air return to their neutral footholds."""
 
 import cmath

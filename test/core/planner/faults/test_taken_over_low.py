@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot that is taken over low rises before it walks, from any joints between lying and standing."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tilt that keeps the body level: how fast it follows the ground, and where it stops."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Control of the body pose over standing feet: limits of speed and acceleration, coming to rest, arrival."""
 
 import math

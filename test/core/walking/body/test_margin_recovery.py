@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """With a small static margin a walk slows down, then shifts the body, then changes to a gait with more support."""
 
 import dataclasses

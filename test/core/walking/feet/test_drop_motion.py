@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drops of feet after a halt or an early contact: smooth, short, and never below the ground."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motion of all feet: swings from any height, halts in mid-swing, feet of a resting robot, raised legs."""
 
 import math

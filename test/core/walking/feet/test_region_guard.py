@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The guard of stance regions: planted feet stay inside, and the body is slowed only where necessary."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the stride regions follow the twist: per swing only as far as a foot can go, and the walk slows down for it."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The clearance of a femur from the body over a region, against single feet."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Paths of feet in steady walking, and the steadiness of the cycle, against the kinematics of single feet."""
 
 import math

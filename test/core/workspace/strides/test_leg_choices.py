@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The candidate stride centers of a leg: reach and joint speeds of the strides about them, foot by foot."""
 
 import cmath

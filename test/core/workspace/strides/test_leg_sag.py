@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The sag of a leg under load, against the Jacobian of its foot."""
 
 import cmath

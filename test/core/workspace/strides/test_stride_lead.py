@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gaps between legs seen from above, and how far a leg may be ahead of its neighbours on the way to new centers."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Memory for the candidates of a leg: the allocator keeps what was used once, as by gait_planner for a lost leg."""
 
 import tracemalloc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The search for the stride centers, against every arrangement of centers that it could have chosen."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stride regions over height and twist: one table, seen by twist and by heading, within the reach of the legs."""
 
 import cmath

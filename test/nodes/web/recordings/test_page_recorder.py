@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recording for the page on real DDS: the last minute and bags of any length, files, and what is refused."""
 
 import sys

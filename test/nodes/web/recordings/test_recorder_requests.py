@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests of a page to its recorder, with stand-ins for bags and topics: what each starts, and what is refused."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the page gets of a recording: frames to draw, and a table of all signals."""
 
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The recordings of the page on the disk, and the addresses under which they are fetched."""
 
 import shutil

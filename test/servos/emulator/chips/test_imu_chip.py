@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emulated IMUs by the figures of their register maps."""
 
 import math

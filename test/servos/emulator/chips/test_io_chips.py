@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emulated chips of an I2C bus by the tables of their data sheets, the bus that they share, and its adapter."""
 
 import errno

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The emulated PCA9685 against the tables and examples of its data sheet (NXP, revision 4)."""
 
 import errno

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Emulated boards for hobby servos, request by request: what they parse, drop, answer and send as pulses."""
 
 import math

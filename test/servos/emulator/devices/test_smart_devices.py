@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests to emulated smart servos: which are executed, answered, refused and ignored."""
 
 import math

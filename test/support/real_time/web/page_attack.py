@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Attacks a port of this machine: `page_attack.py PORT`. Clients without a token come back as soon as they are closed.
 
 A program of its own, so that it competes with the server as a stranger would.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What to look for on a page in a browser, as JavaScript expressions, at which sizes [px], and how often it draws."""
 
 import struct

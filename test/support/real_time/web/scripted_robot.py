@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot whose topics and services are scripted by the test, and its page in Chromium."""
 
 import numpy as np

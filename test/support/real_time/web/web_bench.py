@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """WebSocket clients of the page in a thread of their own, with bounded waits."""
 
 import asyncio

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The robot that results from the answers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """File next to the robot file that stores the answers of an interview."""
 
 from __future__ import annotations

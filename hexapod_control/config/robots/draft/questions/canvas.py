@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Text drawings for a terminal."""
 
 from __future__ import annotations

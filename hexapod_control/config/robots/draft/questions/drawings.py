@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drawings of what to measure, to the scale of the answers so far: from above, a leg from the side, and boxes."""
 
 from __future__ import annotations

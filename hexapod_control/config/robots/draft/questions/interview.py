@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The interview: order of the questions, the robot that results from the answers, and refusal of answers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Layouts of the legs: their names, and usual positions of the hips."""
 
 from __future__ import annotations

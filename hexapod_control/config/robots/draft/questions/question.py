@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A question of the interview, and the answers to the earlier ones."""
 
 from __future__ import annotations

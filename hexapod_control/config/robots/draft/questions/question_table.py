@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of questions, in the order in which they are asked."""
 
 from __future__ import annotations

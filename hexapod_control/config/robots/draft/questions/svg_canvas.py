@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The drawings of the questions as SVG, with CSS classes for the colours of the page."""
 
 from __future__ import annotations

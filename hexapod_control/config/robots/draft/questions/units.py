@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Answers in everyday units: "8.5 cm", "24 x 12 x 5 cm", "17 kg cm, 59 rpm"."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Proposed answers: values of usual robots that fit the earlier answers."""
 
 from __future__ import annotations

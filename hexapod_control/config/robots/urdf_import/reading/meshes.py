@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Meshes of a URDF: their files, also if the URDF names them by a path of another computer, and their vertices."""
 
 from __future__ import annotations

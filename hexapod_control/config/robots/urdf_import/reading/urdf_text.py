@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The text of a URDF or xacro file, within bounds: a regular file without entities; xacro is expanded first."""
 
 from __future__ import annotations

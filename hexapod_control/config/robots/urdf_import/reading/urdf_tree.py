@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A URDF as a tree of links and joints with forward kinematics; the subset that an import needs.
 
 xml.etree is used because the usual URDF parsers print to the console, refuse files that RViz shows, or need compiled

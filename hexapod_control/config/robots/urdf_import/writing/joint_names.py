@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The joint mapping of an imported robot, and the comments of its robot file."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report of an import: values read, assumed, and to be measured, as text and as a page with views."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements of the page, and its colours.
 
 export const $ = (id) => document.getElementById(id);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Follows a program: every reply is a view, and the next request waits until the program has another one.
 
 import { request } from "./requests.js";

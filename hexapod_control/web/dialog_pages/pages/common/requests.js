@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests to the program behind the page. The token of the address is exchanged for a key, which the browser keeps.
 
 import { load, save } from "./texts/texts.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sentences of the program, and words in its drawings, in the language of the page.
 
 import { has, t } from "./texts/texts.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The first evening on a page. The program asks; this page shows its question and sends what is answered.
 
 import { $, element } from "./elements.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One question after the other; the drawing follows what is typed. The server keeps the answers.
 
 import { $, element } from "./elements.js";

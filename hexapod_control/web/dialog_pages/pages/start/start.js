@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses a robot and starts it. The program has all lists; this page sends names from them, and the text of a file.
 
 import { $, element } from "./elements.js";

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The questions of `hexapod new`: the robot of the answers, interruptions, going back, refusals and drawings."""
 
 import json
