@@ -1,0 +1,1 @@
+"""The terrain: the height map of what the robot sees and feels."""

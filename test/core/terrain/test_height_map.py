@@ -1,0 +1,120 @@
+"""The height map: what is seen is where it was seen, and what was not seen is unknown."""
+
+import numpy as np
+import pytest
+
+from hexapod_control.core.terrain.height_map import HeightMap
+
+SENSOR = np.array((0.0, 0.0, 0.25))  # [m]
+TREAD = 0.3  # [m]
+RISER = 0.07  # [m]
+
+
+def stairs(x, y):
+    """Height [m] of stairs that begin 0.3 m ahead."""
+    return np.maximum(0.0, np.floor(x / TREAD)) * RISER
+
+
+def scan(height, seed, count=80_000, side=1.0):
+    """Points (n, 3) [m] on a ground, with its function of x and y [m]."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.uniform(-side, side, (2, count))
+    return np.column_stack((x, y, height(x, y) + rng.normal(0.0, 0.002, count)))
+
+
+def middles(cells=60, cell=0.015):
+    """Centres (x, y) [m] of cells away from the noses of `stairs`."""
+    axis = (np.arange(-cells, cells) + 0.5) * cell
+    x, y = np.meshgrid(axis, axis)
+    away = np.abs(x / TREAD - np.rint(x / TREAD)) * TREAD > 0.02
+    return x[away], y[away]
+
+
+def test_stairs_are_where_they_were_seen():
+    terrain = HeightMap()
+    terrain.insert(scan(stairs, 1), SENSOR, 0.0)
+    x, y = middles()
+    assert np.nanmax(np.abs(terrain.heights(x, y) - stairs(x, y))) < 0.008
+    assert np.isfinite(terrain.heights(x, y)).mean() > 0.95
+
+
+def test_what_nobody_saw_is_unknown():
+    terrain = HeightMap()
+    assert np.isnan(terrain.heights(0.0, 0.0))
+    points = scan(stairs, 1)
+    terrain.insert(points[points[:, 0] > 0.0], SENSOR, 0.0)
+    assert np.isnan(terrain.heights(np.linspace(-1.0, -0.02, 50), 0.1)).all()
+    assert np.isnan(terrain.age(-0.5, 0.0, 1.0))
+    assert np.isnan(terrain.heights(50.0, 50.0))
+
+
+def test_a_map_that_rolls_keeps_what_stays_inside_and_forgets_the_rest():
+    terrain = HeightMap()
+    terrain.insert(scan(stairs, 1), SENSOR, 0.0)
+    x, y = middles()
+    before = terrain.heights(x, y)
+    terrain.move(0.4, -0.37)
+    inside = (np.abs(x - 0.4) < 1.15) & (np.abs(y + 0.37) < 1.15)
+    np.testing.assert_array_equal(terrain.heights(x[inside], y[inside]), before[inside])
+    terrain.move(9.0, 0.0)
+    terrain.move(0.0, 0.0)
+    assert np.isnan(terrain.heights(x, y)).all()
+
+
+def test_the_grid_of_a_map_has_its_values():
+    terrain = HeightMap()
+    terrain.move(0.333, -0.777)
+    terrain.insert(scan(stairs, 1), SENSOR, 0.5)
+    grid = terrain.grid()
+    x, y = middles()
+    np.testing.assert_array_equal(grid.heights(x, y), terrain.heights(x, y))
+    np.testing.assert_array_equal(grid.spread(x, y), terrain.spread(x, y))
+    assert grid.time == 0.5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_scans_does_not_matter(seed):
+    scans = [(scan(stairs, seed + k), SENSOR, 0.1 * k) for k in range(5)]
+    maps = []
+    for order in (range(5), np.random.default_rng(seed).permutation(5)):
+        terrain = HeightMap()
+        for k in order:
+            terrain.insert(*scans[k])
+        maps.append(terrain)
+    x, y = middles()
+    np.testing.assert_allclose(maps[0].heights(x, y), maps[1].heights(x, y), atol=0.004)
+
+
+def test_drift_of_odom_in_height_moves_the_map_to_the_newest_scan():
+    terrain = HeightMap()
+    for k in range(12):
+        points = scan(stairs, k)
+        points[:, 2] += 0.004 * k
+        terrain.insert(points, SENSOR + np.array((0.0, 0.0, 0.004 * k)), 0.1 * k)
+    x, y = middles()
+    assert abs(np.nanmedian(terrain.heights(x, y) - stairs(x, y)) - 0.044) < 0.006
+    assert np.nanmax(np.abs(terrain.heights(x, y) - stairs(x, y) - 0.044)) < 0.015
+
+
+def test_what_feet_feel_corrects_a_sensor_that_sees_too_high():
+    terrain = HeightMap()
+    feet = np.array([(a, b, 0.0) for a in (-0.2, 0.0, 0.2) for b in (-0.2, 0.2)])
+    for k in range(40):
+        points = scan(lambda x, y: 0.0 * x + 0.015, k, 20_000)
+        terrain.insert(points, SENSOR, 0.1 * k)
+        terrain.feel(feet + np.array((0.01 * k, 0.0, 0.0)), 0.1 * k)
+    assert terrain.bias == pytest.approx(0.015, abs=0.003)
+    assert abs(np.nanmedian(terrain.heights(*middles()))) < 0.003
+
+
+def test_a_ceiling_is_not_ground():
+    terrain = HeightMap(headroom=0.2)
+    floor = scan(lambda x, y: 0.0 * x, 1)
+    ceiling = scan(lambda x, y: 0.0 * x + 0.4, 2, side=0.5)
+    terrain.insert(np.concatenate((floor, ceiling)), SENSOR, 0.0)
+    assert abs(terrain.heights(0.1, 0.1)) < 0.01
+    assert terrain.grid().ceilings(0.1, 0.1) == pytest.approx(0.4, abs=0.01)
+    assert np.isnan(terrain.grid().ceilings(0.8, 0.1))
+    terrain = HeightMap(headroom=0.2)
+    terrain.insert(ceiling, SENSOR, 0.0)
+    assert np.isnan(terrain.heights(0.1, 0.1))
