@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Points from a depth image, without flying pixels.
 
 A pixel at the edge of a near surface sees the far one, too, and measures something between them. On a plane the inverse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A rolling grid of ground heights around the robot, fixed in odom, from points that sensors see and feet feel.
 
 Every cell holds the surface on which a foot would stand, with its variance, the time of its newest measurement, and the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Points from a depth image: surfaces where they are, and nothing between them."""
 
 import math

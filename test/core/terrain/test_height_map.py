@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The height map: what is seen is where it was seen, and what was not seen is unknown."""
 
 import numpy as np
