@@ -4,7 +4,7 @@
 A pixel at the edge of a near surface sees the far one, too, and measures something between them. On a plane the inverse
 depth is linear in the pixel's row and column, however obliquely it is seen, so a pixel belongs to a surface if its
 inverse depth continues that of two neighbours on one side, or lies midway between those on both sides. A pixel that
-does not, along its row or along its column, is left out. So is anything that is one pixel wide: it is unknown, not flat.
+does not, along its row or along its column, is left out. So is anything that is one pixel wide.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ CONTINUATION = 0.07  # [1] of the inverse depth: three deviations of the second 
 
 
 def depth_points(depth: Array, focal: tuple[float, float], center: tuple[float, float]) -> Array:
-    """Returns the points (n, 3) [m] of a depth image (rows, columns) [m] in its optical frame: x right, y down, z ahead.
+    """Returns the points (n, 3) [m] of a depth image (rows, columns) [m], in its optical frame.
 
-    `focal` and `center` [pixels] are (fx, fy) and (cx, cy) of the camera. A depth that is not finite and positive is no
-    return.
+    That is x right, y down, z ahead. `focal` and `center` [pixels] are (fx, fy) and (cx, cy) of the camera. A depth
+    that is not finite and positive is no return.
     """
     depth = np.asarray(depth, dtype=float)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -27,7 +27,7 @@ def rays():
 
 
 def table():
-    """Depth image [m] of a table that ends in front of the camera, and of the floor behind it; inf above the horizon."""
+    """Depth image [m] of a table that ends ahead, and of the floor behind it; inf above the horizon."""
     directions = rays()
     with np.errstate(divide="ignore"):
         top = np.where(directions[..., 2] < 0.0, -EYE / directions[..., 2], np.inf)
