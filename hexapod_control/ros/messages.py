@@ -42,10 +42,10 @@ IMU_VARIANCE = 1e-4  # [SI units] of every value
 NANOSECONDS = 1_000_000_000  # per second
 
 
-def bounded(data: bytes) -> bytes:
+def bounded(data: bytes, most: int = MAX_MESSAGE_BYTES) -> bytes:
     """Returns the bytes of a message. Raises MessageError if there are too many."""
-    if len(data) > MAX_MESSAGE_BYTES:
-        raise MessageError(f"it has {len(data)} bytes, at most {MAX_MESSAGE_BYTES} are accepted")
+    if len(data) > most:
+        raise MessageError(f"it has {len(data)} bytes, at most {most} are accepted")
     return data
 
 
@@ -74,11 +74,11 @@ def forces_decoder() -> Callable[[bytes], MultiDOFJointState]:
     return guarded(FootDecoder(forces_only=True))
 
 
-def guarded(decode: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
-    """Returns a function that decodes messages of bounded size and raises MessageError."""
+def guarded(decode: Callable[[bytes], Any], most: int = MAX_MESSAGE_BYTES) -> Callable[[bytes], Any]:
+    """Returns a function that decodes messages of at most so many bytes and raises MessageError."""
 
     def decoded(data: bytes) -> Any:
-        bounded(data)
+        bounded(data, most)
         try:
             return decode(data)
         except Exception as error:  # the type depends on the error in the bytes

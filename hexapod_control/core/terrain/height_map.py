@@ -53,7 +53,7 @@ class TerrainGrid:
     ground: Array  # (rows, columns) [m] height of the ground; NaN: unknown
     deviation: Array  # (rows, columns) [m] standard deviation of it
     ceiling: Array  # (rows, columns) [m] underside of what hangs over it; NaN: nothing was seen
-    time: float  # [s] of the newest measurement
+    time: float  # [s] of the newest scan
 
     def heights(self, x: ArrayLike, y: ArrayLike) -> Array:
         """Heights [m] of the ground at points [m] of odom, in their shape; NaN where it is unknown."""
@@ -92,7 +92,7 @@ class HeightMap:
         self.cell = cell
         self._cells = cells
         self._headroom = headroom
-        self.time = -math.inf  # [s] of the newest measurement
+        self.time = -math.inf  # [s] of the newest scan
         self.bias = 0.0  # [m] by which the sensors see the ground higher than the feet feel it
         self._low = np.array((-(cells // 2), -(cells // 2)))  # index (x, y) of the first cell inside
         self._at: tuple[float, float] | None = None  # [m] where the robot was at the last move
@@ -130,6 +130,7 @@ class HeightMap:
         ground = columns.ground - (drift or 0.0) * (1.0 - MATCH_SHARE if newest else 1.0)
         self._fuse(columns.cells, ground, columns.variance, time)
         self._hang(columns.cells, columns.ceiling)
+        self.time = max(self.time, time)
 
     def feel(self, points: Array, time: float) -> None:
         """Processes contacts: the lowest points (n, 3) [m] in odom of feet that stand at `time` [s].
@@ -267,7 +268,6 @@ class HeightMap:
         self._variance[cells] = np.maximum(np.where(agree, share, 1.0) * variance[taken], MIN_DEVIATION**2)
         self._time[cells] = np.fmax(self._time[cells], time)
         self._way_then[cells] = self._way
-        self.time = max(self.time, time)
 
     def _hang(self, cells: NDArray[np.intp], z: Array) -> None:
         """Stores undersides (k,) [m] of what hangs over cells; one that the ground has grown into is forgotten."""

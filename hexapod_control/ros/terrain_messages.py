@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Converts depth images, clouds, and the height map between ROS messages and arrays.
+
+A message that cannot be used raises MessageError, whose text names the error and the remedy.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from nav_msgs.msg import OccupancyGrid
+from numpy.typing import DTypeLike, NDArray
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import CameraInfo, Image, PointCloud2, PointField
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.terrain.height_map import TerrainGrid
+from hexapod_control.ros import messages
+from hexapod_control.ros.row_messages import MessageError
+
+MAX_IMAGE_BYTES = 32_000_000  # of an image or cloud: four million pixels with 8 bytes
+MAX_CELLS = 1_000_000  # of a terrain map
+MILLIMETRE = 0.001  # [m]
+DEPTHS = {"16UC1": ("u2", MILLIMETRE), "mono16": ("u2", MILLIMETRE), "32FC1": ("f4", 1.0)}  # REP 118
+NUMBERS = {
+    PointField.INT8: "i1",
+    PointField.UINT8: "u1",
+    PointField.INT16: "i2",
+    PointField.UINT16: "u2",
+    PointField.INT32: "i4",
+    PointField.UINT32: "u4",
+    PointField.FLOAT32: "f4",
+    PointField.FLOAT64: "f8",
+}
+LAYERS = ("x", "y", "z", "spread", "ceiling")  # fields of the topic terrain_map, float32
+CELL_BYTES = 4 * len(LAYERS)
+MAX_UNEVENNESS = 0.02  # of the distances between the cells of a map
+
+
+def large_decoder(kind: Any) -> Callable[[bytes], Any]:
+    """As `messages.decoder`, for images, clouds and maps."""
+    return messages.guarded(partial(deserialize_message, message_type=kind), MAX_IMAGE_BYTES)
+
+
+class Lens(NamedTuple):
+    """The pinhole model of a rectified camera."""
+
+    focal: tuple[float, float]  # [pixels]
+    center: tuple[float, float]  # [pixels]
+    size: tuple[int, int]  # columns, rows
+
+
+def lens(message: CameraInfo) -> Lens:
+    """Converts sensor_msgs/CameraInfo. Raises MessageError."""
+    projection = message.p if message.p[0] else None  # not set by cameras without calibration
+    k = message.k
+    values = (k[0], k[4], k[2], k[5]) if projection is None else tuple(projection[i] for i in (0, 5, 2, 6))
+    fx, fy, cx, cy = (float(value) for value in values)
+    if not (all(map(math.isfinite, (fx, fy, cx, cy))) and fx > 0.0 and fy > 0.0):
+        raise MessageError(
+            f"the focal lengths are ({fx:g}, {fy:g}) pixels; calibrate the camera, or set k in its driver"
+        )
+    return Lens((fx, fy), (cx, cy), (message.width, message.height))
+
+
+def depth_image(message: Image, seen_by: Lens) -> Array:
+    """Converts a depth image to depths (rows, columns) [m], NaN without a return. Raises MessageError."""
+    if message.encoding not in DEPTHS:
+        raise MessageError(f"its encoding is {message.encoding!r:.60}; send a depth image: {', '.join(DEPTHS)}")
+    columns, rows = message.width, message.height
+    if (columns, rows) != seen_by.size:
+        text = f"it has {columns} x {rows} pixels, its camera_info {seen_by.size[0]} x {seen_by.size[1]}"
+        raise MessageError(f"{text}; both must be of the same camera and mode")
+    kind, unit = DEPTHS[message.encoding]
+    dtype = _ordered(kind, big=bool(message.is_bigendian))
+    if not columns or not rows or message.step < columns * dtype.itemsize or len(message.data) != message.step * rows:
+        text = f"{columns} x {rows} pixels of {dtype.itemsize} bytes in rows of {message.step}"
+        raise MessageError(f"it has {len(message.data)} bytes of data, which is not {text}; check the driver")
+    data = np.ndarray((rows, columns), dtype, _bytes(message.data), strides=(message.step, dtype.itemsize))
+    depth = data.astype(float) * unit
+    return np.where(np.isfinite(depth) & (depth > 0.0), depth, np.nan)
+
+
+def cloud(message: PointCloud2, *names: str) -> Array:
+    """Returns fields (rows, columns, number of names) of sensor_msgs/PointCloud2 as they are. Raises MessageError."""
+    fields = {field.name: field for field in message.fields}
+    columns, rows, step = message.width, message.height, message.point_step
+    layers = []
+    for name in names:
+        if name not in fields:
+            raise MessageError(f"it has no field {name}, only {', '.join(fields) or 'none'}; send {', '.join(names)}")
+        field = fields[name]
+        if field.datatype not in NUMBERS:
+            raise MessageError(f"its field {name} has the unknown datatype {field.datatype}; send float32")
+        dtype = _ordered(NUMBERS[field.datatype], big=bool(message.is_bigendian))
+        fits = field.offset + dtype.itemsize <= step and message.row_step >= columns * step
+        if not fits or len(message.data) != message.row_step * rows:
+            text = f"{columns} x {rows} points of {step} bytes in rows of {message.row_step}"
+            raise MessageError(f"it has {len(message.data)} bytes of data, which is not {text}; check the driver")
+        if columns and rows:
+            strides = (message.row_step, step)
+            layers.append(np.ndarray((rows, columns), dtype, _bytes(message.data), field.offset, strides))
+    if not layers:
+        return np.empty((0, 0, len(names)))
+    return np.stack([layer.astype(float) for layer in layers], axis=-1)
+
+
+def _ordered(kind: DTypeLike, *, big: bool) -> np.dtype[Any]:
+    return np.dtype(kind).newbyteorder(">" if big else "<")
+
+
+def _bytes(data: Any) -> memoryview:
+    return memoryview(data).cast("B")
+
+
+def terrain_map_message(grid: TerrainGrid, frame: str) -> PointCloud2:
+    """Converts a grid to the organised cloud of the topic terrain_map, with the stamp of its newest scan.
+
+    Rows run along y and columns along x of `frame`. `z` is NaN where the ground is unknown, `spread` its standard
+    deviation, `ceiling` the underside of what hangs over it.
+    """
+    rows, columns = grid.ground.shape
+    values = np.empty((rows, columns, len(LAYERS)), dtype="<f4")
+    values[..., 0] = grid.origin[0] + grid.cell * np.arange(columns)
+    values[..., 1] = grid.origin[1] + grid.cell * np.arange(rows)[:, np.newaxis]
+    for k, layer in enumerate((grid.ground, grid.deviation, grid.ceiling), start=2):
+        values[..., k] = layer
+    message = PointCloud2(height=rows, width=columns, point_step=CELL_BYTES, row_step=CELL_BYTES * columns)
+    message.header.frame_id = frame
+    message.header.stamp = messages.time(round(grid.time * messages.NANOSECONDS))
+    message.fields = [
+        PointField(name=name, offset=4 * k, datatype=PointField.FLOAT32, count=1) for k, name in enumerate(LAYERS)
+    ]
+    message.data = array("B", values.tobytes())
+    return message
+
+
+def terrain_grid(message: PointCloud2) -> TerrainGrid:
+    """Converts a message of the topic terrain_map to a grid. Raises MessageError.
+
+    `ceiling` may be missing. The grid is refused unless its cells are square and evenly spaced along x and y.
+    """
+    rows, columns = message.height, message.width
+    if not (rows >= 2 and columns >= 2 and rows * columns <= MAX_CELLS):
+        raise MessageError(f"it has {columns} x {rows} cells; send a grid of 2 x 2 to {MAX_CELLS} cells")
+    with_ceiling = any(field.name == "ceiling" for field in message.fields)
+    layers = cloud(message, *(LAYERS if with_ceiling else LAYERS[:-1]))
+    x, y, ground, deviation = (layers[..., k] for k in range(4))
+    ceiling = layers[..., 4] if with_ceiling else np.full_like(ground, np.nan)
+    cell = float(x[0, -1] - x[0, 0]) / (columns - 1)
+    even = np.arange(columns) * cell + x[0, 0], np.arange(rows)[:, np.newaxis] * cell + y[0, 0]
+    with np.errstate(invalid="ignore"):
+        errors = max(float(np.abs(x - even[0]).max()), float(np.abs(y - even[1]).max()))
+    if not (cell > 0.0 and errors < MAX_UNEVENNESS * cell):
+        raise MessageError("its points are no grid with square cells, rows along y and columns along x")
+    known = np.isfinite(ground) & np.isfinite(deviation)
+    return TerrainGrid(
+        (float(x[0, 0]), float(y[0, 0])),
+        cell,
+        np.where(known, ground, np.nan),
+        np.where(known, deviation, np.nan),
+        np.where(np.isfinite(ceiling), ceiling, np.nan),
+        messages.nanoseconds(message.header.stamp) / messages.NANOSECONDS,
+    )
+
+
+def occupancy_message(cost: NDArray[np.int8], grid: TerrainGrid, frame: str, stamp: Time) -> OccupancyGrid:
+    """Converts costs (rows, columns) of the cells of a grid, 0 to 100 and -1 for unknown, to nav_msgs/OccupancyGrid."""
+    message = OccupancyGrid()
+    message.header.frame_id = frame
+    message.header.stamp = stamp
+    info = message.info
+    info.map_load_time = stamp
+    info.resolution = grid.cell
+    info.height, info.width = cost.shape
+    info.origin.position.x, info.origin.position.y = (least - 0.5 * grid.cell for least in grid.origin)
+    info.origin.orientation.w = 1.0
+    message.data = array("b", np.ascontiguousarray(cost, dtype=np.int8).tobytes())
+    return message
