@@ -21,6 +21,7 @@ from hexapod_control.core.names import quoted, shortened
 from hexapod_control.core.quantity import Quantity, QuantityError, quantities
 from hexapod_control.core.reality import REALITIES
 from hexapod_control.core.sensing.odometry import ODOMETRY_MODES
+from hexapod_control.core.simulated_world import WORLDS
 from hexapod_control.core.workspace.robot_gaits import gait_names
 from hexapod_control.ros.distribution import stamped_by_default
 from hexapod_control.servos.settings.io_section import io_settings
@@ -97,10 +98,13 @@ ARGUMENTS = {
         Argument("enable_odom_tf", TRUTH, "odometry broadcasts odom -> base_footprint (false with robot_localization)"),
         Argument("odometry_mode", TEXT, "commanded, legs or legs_imu; empty: legs", choices=ODOMETRY_MODES),
         Argument("tf_frame_prefix", TEXT, "prefix of every frame id, for several robots in one tf tree"),
-        Argument("world", TEXT, "ground of the simulation: flat, slope, blocks, bumps, obstacles"),
+        Argument("world", TEXT, f"ground of the simulation: {', '.join(WORLDS)}"),
         *(
             _number(name, _WORLD[name])
-            for name in ("seed", "slope_deg", "block_height", "bump_height", "friction", "payload", "reality_seed")
+            for name in (
+                *("seed", "slope_deg", "block_height", "bump_height", "stair_rise", "gap_width"),
+                *("friction", "payload", "reality_seed"),
+            )
         ),
         Argument("reality", TEXT, "errors of the simulated robot; empty: ideal", choices=tuple(REALITIES)),
         Argument("servo_model", TEXT, "servo of the simulated joints; empty: the robot file's"),

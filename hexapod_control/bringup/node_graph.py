@@ -107,7 +107,7 @@ _ODOMETRY = {
     **_same("robot", "joint_mapping", "use_sim_time", "enable_odom_tf", "tf_frame_prefix"),
     "mode": "odometry_mode",
 }
-_GROUND = _same("world", "seed", "slope_deg", "block_height", "bump_height", "friction")
+_GROUND = _same("world", "seed", "slope_deg", "block_height", "bump_height", "stair_rise", "gap_width", "friction")
 _ERRORS = _same("reality", "reality_seed")
 _SIMULATOR = {
     **_GROUND,

@@ -214,6 +214,30 @@ class WalkDefaults:
 
 
 @dataclass(frozen=True, slots=True)
+class Camera:
+    """A depth camera, or a lidar that measures in many directions."""
+
+    name: str
+    kind: str  # image: a depth image; cloud: points of a lidar
+    position: Vector  # [m] of the sensor in base_link
+    rpy: Vector  # [rad] roll, pitch and yaw; at zero it looks along x, pitch + looks down
+    fov: Point  # [rad] angles of view, horizontal and vertical
+    range: Point  # [m] shortest and longest
+    rays: tuple[int, int]  # columns and rows in simulation
+    topic: str  # of the depth image or the cloud
+
+    @property
+    def link(self) -> str:
+        """The frame that is mounted on the body: x is the direction of view, z up."""
+        return f"{self.name}_link"
+
+    @property
+    def frame(self) -> str:
+        """The frame of the data: of an image the optical frame (REP 103: z is the direction of view, y down)."""
+        return f"{self.name}_depth_optical_frame" if self.kind == "image" else self.link
+
+
+@dataclass(frozen=True, slots=True)
 class Robot:
     """One robot, as described by its file."""
 
@@ -224,6 +248,7 @@ class Robot:
     imu: Vector  # [m] position of the IMU in base_link, axes parallel to it
     walk: WalkDefaults
     gaits: tuple[GaitRow, ...] = ()  # of the robot file
+    cameras: tuple[Camera, ...] = ()
     mass: float = field(init=False, repr=False, compare=False)  # [kg] of the whole robot
 
     def __post_init__(self) -> None:

@@ -3,7 +3,10 @@
 
 from hexapod_control.core.quantity import Quantity
 
-WORLDS = ("flat", "slope", "blocks", "bumps", "obstacles")  # grounds of the simulation
+WORLDS = (  # grounds of the simulation
+    *("flat", "slope", "blocks", "bumps", "obstacles"),
+    *("stairs", "gaps", "stepping_stones", "table", "course", "posts"),
+)
 FRICTION = Quantity("", 0.01, 5.0, "coefficient of sliding friction of every contact", 0.8)
 SPEED_FACTOR = Quantity("", 0.05, 10.0, "factor on real time", 1.0)
 PAYLOAD = Quantity("kg", 0.0, 20.0, "load fixed to the top of the body", 0.0)

@@ -13,25 +13,43 @@ import mujoco
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.core.robot import Robot, Vector
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.sensing.cameras import above_knees
 from hexapod_control.core.steering.obstacle_avoidance import Scan
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import LidarSettings
 
-KNEE_CLEARANCE_M = 0.02  # above the highest position of a knee
-VISIBLE_GROUPS = np.array([0, 1, 1, 1, 0, 0], dtype=np.uint8)  # geom groups: visual shapes, ground, collision shapes
+VISIBLE_GROUPS = np.array([1, 1, 1, 1, 0, 0], dtype=np.uint8)
+"""Groups of what is overhead, visual shapes, ground and collision shapes."""
 _NORMALS = (None,) if "normal:" in str(mujoco.mj_multiRay.__doc__) else ()  # an argument of newer versions of MuJoCo
 
 
-def lidar_position(robot: Robot) -> Vector:
-    """Returns the position of lidar_link [m] in base_link."""
-    body = robot.body
-    knees = (
-        leg.hip[2] + leg.femur_vertical + leg.femur.length + max(leg.femur.radius, leg.tibia.radius)
-        for leg in robot.legs
+def cast(simulation: Simulation, origin: Array, rays: Array) -> Array:
+    """Returns the distances (k,) [m] from a point to what rays in unit directions (k, 3) meet, both in base_link.
+
+    A ray that meets nothing has the distance inf. The body is transparent, the legs are not.
+    """
+    data = simulation.data
+    base = simulation.world.base
+    rotation = data.xmat[base].reshape(3, 3)
+    count = len(rays)
+    distances = np.full(count, -1.0)
+    hit = np.zeros(count, dtype=np.int32)
+    mujoco.mj_multiRay(
+        simulation.model,
+        data,
+        data.xpos[base] + rotation @ origin,
+        (rays @ rotation.T).ravel(),
+        VISIBLE_GROUPS,
+        1,
+        base,
+        hit,
+        distances,
+        *_NORMALS,
+        count,
+        mujoco.mjMAXVAL,
     )
-    height = max(body.center[2] + body.size[2] / 2.0, *knees) + KNEE_CLEARANCE_M
-    return body.center[0], body.center[1], height
+    return np.where(distances < 0.0, math.inf, distances)
 
 
 class Lidar:
@@ -39,7 +57,7 @@ class Lidar:
 
     def __init__(self, robot: Robot, settings: LidarSettings | None = None, seed: int = 0) -> None:
         self.settings = settings or LidarSettings()
-        self.position = lidar_position(robot)
+        self.position = above_knees(robot)
         self.increment = math.tau / self.settings.scan_rays  # [rad]
         angles = self.angles
         self._rays = np.column_stack((np.cos(angles), np.sin(angles), np.zeros_like(angles)))
@@ -59,31 +77,9 @@ class Lidar:
 
     def ranges(self, simulation: Simulation) -> Array:
         """Returns the present ranges (k,) [m]; inf without an echo, -inf for an object that is too near (REP 117)."""
-        data = simulation.data
-        base = simulation.world.base
         settings = self.settings
-        rotation = data.xmat[base].reshape(3, 3)
-        origin = data.xpos[base] + rotation @ np.array(self.position)
-        count = settings.scan_rays
-        distances = np.full(count, -1.0)
-        hit = np.zeros(count, dtype=np.int32)
-        rays = (self._rays @ rotation.T).ravel()
-        mujoco.mj_multiRay(
-            simulation.model,
-            data,
-            origin,
-            rays,
-            VISIBLE_GROUPS,
-            1,
-            base,
-            hit,
-            distances,
-            *_NORMALS,
-            count,
-            mujoco.mjMAXVAL,
-        )
-        ranges = np.where(distances < 0.0, math.inf, distances)
-        ranges += self._rng.normal(0.0, settings.scan_noise, count) if settings.scan_noise else 0.0
+        ranges = cast(simulation, np.array(self.position), self._rays)
+        ranges += self._rng.normal(0.0, settings.scan_noise, len(ranges)) if settings.scan_noise else 0.0
         ranges[ranges > settings.scan_range_max] = math.inf
         ranges[ranges < settings.scan_range_min] = -math.inf
         return ranges

@@ -3,12 +3,13 @@
 
 The world's z is up and z = 0 is the flat area around the origin where the robot starts. Ground geoms are
 static, named `ground...` and in group 2, to which rays can be limited; obstacles are too, named `obstacle...`.
+What hangs above the ground is in group 0, so that rays from above find the ground below it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import mujoco
@@ -17,6 +18,7 @@ import numpy as np
 from hexapod_control.sim.world_settings import WorldSettings
 
 GROUND_GROUP = 2
+OVERHEAD_GROUP = 0
 BLOCK_SIDE_M = 0.15
 START_HALF_SIDE_M = 2.5 * BLOCK_SIDE_M  # of the flat start area
 FIELD_HALF_SIDE_M = 3.0  # of the rough field
@@ -27,6 +29,20 @@ WALL_THICKNESS_M = 0.1
 OBSTACLE_HEIGHT_M = 0.5  # of walls and obstacles
 OBSTACLE_SIZES_M = (0.08, 0.2)  # smallest and largest half side or radius
 MAX_TRIES = 200  # positions tried per obstacle
+WAY_START_M = 0.6  # from the origin to stairs, gaps, stones, rubble and posts
+WAY_HALF_WIDTH_M = 1.2
+WAY_SHIFT_M = 0.1  # largest lateral offset of a way
+LANDING_M = 1.0  # flat ground between stairs up and down, and under a ceiling
+END_M = 2.0  # flat ground at the end of a way
+DROP_M = 0.25  # depth of gaps, and of the floor beside stones and ledges
+GAPS = 5
+GAP_SPACING_M = (0.25, 0.5)  # shortest and longest ground between two gaps
+STONE_ROWS = 16
+STONE_SHIFT = 0.25  # largest displacement of a stone, as a share of the gap beside it
+TABLE_HALF_SIDES_M = (0.8, 1.1)
+TABLE_SHIFT_M = 0.2  # largest distance of its middle from the origin, along each side
+POST_RADIUS_M = 0.03
+POST_OFFSETS_M = (0.05, 0.2)  # of posts from the middle of the way, to alternate sides
 
 
 def _plane(spec: mujoco.MjSpec, height: float) -> None:
@@ -40,13 +56,23 @@ def _plane(spec: mujoco.MjSpec, height: float) -> None:
     )
 
 
-def _box(spec: mujoco.MjSpec, name: str, center: tuple[float, float], half: tuple[float, float], top: float) -> None:
+def _box(
+    spec: mujoco.MjSpec,
+    name: str,
+    center: tuple[float, float],
+    half: tuple[float, float],
+    top: float,
+    *,
+    thickness: float = GROUND_THICKNESS_M,
+    yaw: float = 0.0,
+) -> None:
     shade = 0.86 + 0.14 * math.tanh(top / 0.02)
     spec.worldbody.add_geom(
         name=f"ground_{name}",
         type=mujoco.mjtGeom.mjGEOM_BOX,
-        size=[half[0], half[1], GROUND_THICKNESS_M / 2.0],
-        pos=[center[0], center[1], top - GROUND_THICKNESS_M / 2.0],
+        size=[half[0], half[1], thickness / 2.0],
+        pos=[center[0], center[1], top - thickness / 2.0],
+        quat=[math.cos(yaw / 2.0), 0.0, 0.0, math.sin(yaw / 2.0)],
         group=GROUND_GROUP,
         material="block",
         rgba=[0.62 * shade, 0.66 * shade, 0.70 * shade, 1.0],
@@ -197,10 +223,172 @@ def _obstacle(spec: mujoco.MjSpec, name: str, center: tuple[float, float], half:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Where stairs, gaps, stones, rubble and posts are: a straight strip that begins ahead of the robot.
+
+    Its coordinates are the distance [m] along it, from its beginning, and across it, + to the left.
+    """
+
+    yaw: float  # [rad] of its direction, from x
+    shift: float  # [m] of its middle to the left of the origin
+
+    @classmethod
+    def of(cls, settings: WorldSettings) -> Way:
+        """The way of a world, drawn by its seed."""
+        most = math.radians(settings.way_yaw_deg)
+        yaw, shift = np.random.default_rng(settings.seed).uniform([-most, -WAY_SHIFT_M], [most, WAY_SHIFT_M])
+        return cls(float(yaw), float(shift))
+
+    def place(self, along: float, across: float = 0.0) -> tuple[float, float]:
+        """Returns x and y [m] in the world."""
+        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        across += self.shift
+        return WAY_START_M + c * along - s * across, s * along + c * across
+
+    def ground(
+        self,
+        spec: mujoco.MjSpec,
+        name: str,
+        span: tuple[float, float],
+        top: float,
+        *,
+        floor: float,
+        across: tuple[float, float] = (-WAY_HALF_WIDTH_M, WAY_HALF_WIDTH_M),
+    ) -> None:
+        """Adds a box from `floor` to `top` [m], between two distances along the way and two across it."""
+        half = ((span[1] - span[0]) / 2.0, (across[1] - across[0]) / 2.0)
+        center = self.place((span[0] + span[1]) / 2.0, (across[0] + across[1]) / 2.0)
+        _box(spec, name, center, half, top, thickness=max(top - floor, GROUND_THICKNESS_M), yaw=self.yaw)
+
+    def start(self, spec: mujoco.MjSpec, floor: float) -> None:
+        """Adds the flat ground of the robot, which ends where the way begins."""
+        self.ground(spec, "start", (-2.0 * FIELD_HALF_SIDE_M, 0.0), 0.0, floor=floor, across=(-4.0, 4.0))
+
+
+def _steps(
+    spec: mujoco.MjSpec, way: Way, start: float, steps: Iterable[tuple[float, float]], floor: float
+) -> float:
+    """Adds steps, each with its length and height [m], from a distance along the way on. Returns the end of the last.
+
+    Steps at the height of the floor are left out.
+    """
+    for number, (length, top) in enumerate(steps):
+        if top != floor:
+            way.ground(spec, f"step_{number}", (start, start + length), top, floor=floor)
+        start += length
+    return start
+
+
+def stairs(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
+    """Adds stairs, a landing, and stairs back to the height of the start; first downwards if the rise is negative."""
+    way = Way.of(settings)
+    rise, tread, count = settings.stair_rise, settings.stair_tread, settings.stair_count
+    flight = [(tread, level * rise) for level in range(1, count)]
+    floor = min(0.0, count * rise)
+    _plane(spec, floor)
+    if floor < 0.0:
+        way.start(spec, floor)
+    steps = [*flight, (tread + LANDING_M, count * rise), *reversed(flight), (END_M, 0.0)]
+    _steps(spec, way, 0.0, steps, floor)
+
+
+def gaps(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
+    """Adds GAPS gaps across the way, DROP_M deep, at random distances."""
+    way = Way.of(settings)
+    random = np.random.default_rng((settings.seed, 1))
+    _plane(spec, -DROP_M)
+    way.start(spec, -DROP_M)
+    lengths = [*random.uniform(*GAP_SPACING_M, GAPS - 1).tolist(), END_M]
+    _steps(spec, way, 0.0, (step for length in lengths for step in ((settings.gap_width, -DROP_M), (length, 0.0))), -DROP_M)
+
+
+def stepping_stones(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
+    """Adds rows of square stones, each slightly displaced, above a floor that is DROP_M lower."""
+    way = Way.of(settings)
+    random = np.random.default_rng((settings.seed, 1))
+    spacing = settings.stone_spacing
+    half = min(settings.stone_side, spacing) / 2.0
+    slack = STONE_SHIFT * (spacing - 2.0 * half)
+    columns = math.floor(WAY_HALF_WIDTH_M / spacing)
+    _plane(spec, -DROP_M)
+    way.start(spec, -DROP_M)
+    for row in range(STONE_ROWS):
+        for column in range(-columns, columns + 1):
+            u, v = random.uniform(-slack, slack, 2).tolist()
+            u += (row + 1) * spacing - half
+            v += column * spacing
+            name = f"stone_{row}_{column}"
+            way.ground(spec, name, (u - half, u + half), 0.0, floor=-DROP_M, across=(v - half, v + half))
+    end = (STONE_ROWS + 1) * spacing - 2.0 * half
+    way.ground(spec, "end", (end, end + END_M), 0.0, floor=-DROP_M)
+
+
+def table(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
+    """Adds a rectangular table on which the robot stands, of random size, place and yaw."""
+    random = np.random.default_rng(settings.seed)
+    half = random.uniform(*TABLE_HALF_SIDES_M, 2).tolist()
+    shift = random.uniform(-TABLE_SHIFT_M, TABLE_SHIFT_M, 2).tolist()
+    height = settings.table_height
+    _plane(spec, -height)
+    _box(spec, "table", tuple(shift), tuple(half), 0.0, thickness=height, yaw=float(random.uniform(-math.pi, math.pi)))
+
+
+def course(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
+    """Adds a field of rubble, flat ground, stairs, and a landing that ends at a ledge."""
+    way = Way.of(settings)
+    random = np.random.default_rng((settings.seed, 1))
+    rise, tread, count = settings.stair_rise, settings.stair_tread, settings.stair_count
+    floor = min(0.0, count * rise) - DROP_M
+    _plane(spec, floor)
+    way.start(spec, floor)
+    rows, columns = 10, round(2.0 * WAY_HALF_WIDTH_M / BLOCK_SIDE_M)
+    for row in range(rows):
+        for column in range(columns):
+            top = float(random.uniform(-settings.block_height, settings.block_height))
+            left = column * BLOCK_SIDE_M - WAY_HALF_WIDTH_M
+            span = (row * BLOCK_SIDE_M, (row + 1) * BLOCK_SIDE_M)
+            way.ground(spec, f"{row}_{column}", span, top, floor=floor, across=(left, left + BLOCK_SIDE_M))
+    flight = [(tread, level * rise) for level in range(1, count + 1)]
+    steps = [(LANDING_M, 0.0), *flight, (LANDING_M, count * rise)]
+    _steps(spec, way, rows * BLOCK_SIDE_M, steps, floor)
+
+
+def posts(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
+    """Adds posts at alternate sides of the middle of the way, and behind them a ceiling."""
+    way = Way.of(settings)
+    random = np.random.default_rng((settings.seed, 1))
+    side = 1.0 if random.random() < 0.5 else -1.0
+    _plane(spec, 0.0)
+    for number in range(settings.obstacle_count):
+        across = side * float(random.uniform(*POST_OFFSETS_M))
+        center = way.place(number * settings.obstacle_gap, across)
+        _obstacle(spec, f"post_{number}", center, (POST_RADIUS_M,), 0.0)
+        side = -side
+    thickness = WALL_THICKNESS_M
+    x, y = way.place(settings.obstacle_count * settings.obstacle_gap + LANDING_M / 2.0)
+    spec.worldbody.add_geom(
+        name=f"{OBSTACLE_PREFIX}_ceiling",
+        type=mujoco.mjtGeom.mjGEOM_BOX,
+        size=[LANDING_M / 2.0, WAY_HALF_WIDTH_M, thickness / 2.0],
+        pos=[x, y, settings.ceiling_height + thickness / 2.0],
+        quat=[math.cos(way.yaw / 2.0), 0.0, 0.0, math.sin(way.yaw / 2.0)],
+        group=OVERHEAD_GROUP,
+        material="block",
+        rgba=[0.62, 0.55, 0.47, 0.5],
+    )
+
+
 TERRAINS: dict[str, Callable[[mujoco.MjSpec, WorldSettings], None]] = {
     "flat": flat,
     "slope": slope,
     "blocks": blocks,
     "bumps": bumps,
     "obstacles": obstacles,
+    "stairs": stairs,
+    "gaps": gaps,
+    "stepping_stones": stepping_stones,
+    "table": table,
+    "course": course,
+    "posts": posts,
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of the simulated world and its lidar."""
+"""Settings of the simulated world, its lidar and its depth cameras."""
 
 from __future__ import annotations
 
@@ -14,13 +14,22 @@ from hexapod_control.sim.servo_models import servo_model
 
 BETWEEN_TARGETS = ("hold", "linear")
 ONLY_IN = {  # worlds in which these settings have an effect
-    "seed": ("blocks", "bumps", "obstacles"),
+    "seed": ("blocks", "bumps", "obstacles", "stairs", "gaps", "stepping_stones", "table", "course", "posts"),
     "slope_deg": ("slope",),
-    "block_height": ("blocks",),
+    "block_height": ("blocks", "course"),
     "bump_height": ("bumps",),
-    "obstacle_count": ("obstacles",),
-    "obstacle_gap": ("obstacles",),
+    "obstacle_count": ("obstacles", "posts"),
+    "obstacle_gap": ("obstacles", "posts"),
     "room_size": ("obstacles",),
+    "way_yaw_deg": ("stairs", "gaps", "stepping_stones", "course", "posts"),
+    "stair_rise": ("stairs", "course"),
+    "stair_tread": ("stairs", "course"),
+    "stair_count": ("stairs", "course"),
+    "gap_width": ("gaps",),
+    "stone_side": ("stepping_stones",),
+    "stone_spacing": ("stepping_stones",),
+    "table_height": ("table",),
+    "ceiling_height": ("posts",),
 }
 LIVE: Mapping[str, Any] = {"live": True}  # can be changed while the simulation runs
 
@@ -30,13 +39,26 @@ class WorldSettings:
     """Settings of ground, robot and servos; unit, bounds and description are in the metadata of the fields."""
 
     world: str = choice("flat", f"ground: {', '.join(WORLDS)}", **LIVE)
-    seed: int = number(0, "", 0, 2**31 - 1, "seed of blocks, bumps and obstacles", **LIVE)
+    seed: int = number(0, "", 0, 2**31 - 1, "seed of everything random in the ground", **LIVE)
     slope_deg: float = number(10.0, "deg", -40.0, 40.0, "angle of the slope, + is uphill along x", **LIVE)
     block_height: float = number(0.02, "m", 0.0, 0.1, "maximum height of a block above or below the start", **LIVE)
     bump_height: float = number(0.02, "m", 0.0, 0.2, "maximum height of a bump above or below the start", **LIVE)
-    obstacle_count: int = number(8, "", 0, 100, "number of obstacles; fewer if there is no room", **LIVE)
-    obstacle_gap: float = number(0.9, "m", 0.1, 5.0, "minimum distance between obstacles, and to the walls", **LIVE)
+    obstacle_count: int = number(8, "", 0, 100, "number of obstacles or posts; fewer if there is no room", **LIVE)
+    obstacle_gap: float = number(
+        0.9, "m", 0.1, 5.0, "minimum distance between obstacles, and to the walls; from post to post", **LIVE
+    )
     room_size: float = number(5.0, "m", 2.0, 50.0, "side of the square room around the obstacles", **LIVE)
+    way_yaw_deg: float = number(
+        10.0, "deg", 0.0, 45.0, "largest angle of stairs, gaps, stones, course and posts to x, drawn by seed", **LIVE
+    )
+    stair_rise: float = number(0.05, "m", -0.3, 0.3, "height of a step, - begins downwards", **LIVE)
+    stair_tread: float = number(0.3, "m", 0.05, 1.0, "depth of a step", **LIVE)
+    stair_count: int = number(5, "", 1, 20, "number of steps, up and as many down", **LIVE)
+    gap_width: float = number(0.06, "m", 0.0, 0.5, "width of a gap", **LIVE)
+    stone_side: float = number(0.08, "m", 0.01, 0.5, "side of a stepping stone", **LIVE)
+    stone_spacing: float = number(0.12, "m", 0.05, 0.5, "from middle to middle of two stepping stones", **LIVE)
+    table_height: float = number(0.25, "m", 0.01, 2.0, "height of the table on which the robot stands", **LIVE)
+    ceiling_height: float = number(0.145, "m", 0.02, 2.0, "height of the ceiling above the ground", **LIVE)
     friction: float = FRICTION.field(**LIVE)
     payload: float = PAYLOAD.field(**LIVE)
     reality: str = choice(IDEAL, f"errors of servos, legs and sensors: {', '.join(REALITIES)}", **LIVE)
@@ -65,6 +87,20 @@ class LidarSettings:
     scan_noise: float = number(0.01, "m", 0.0, 0.5, "standard deviation of a range")
     scan_range_min: float = number(0.1, "m", 0.01, 1.0, "shortest range; what is nearer is -inf")
     scan_range_max: float = number(6.0, "m", 1.0, 100.0, "longest range; what is farther is inf")
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@dataclass(frozen=True, slots=True)
+class DepthSettings:
+    """Settings of the simulated depth cameras; unit, bounds and description are in the metadata of the fields."""
+
+    depth_rate: float = number(10.0, "Hz", 0.5, 30.0, "frames per simulated second, while there is a subscriber")
+    depth_latency: float = number(0.08, "s", 0.0, 1.0, "from taking a frame to its delivery")
+    depth_noise: float = number(0.01, "", 0.0, 0.2, "standard deviation of a range, as a share of it")
+    depth_flying: float = number(0.3, "", 0.0, 1.0, "share of the pixels at an edge that lie between both surfaces")
+    depth_missing: float = number(0.02, "", 0.0, 1.0, "share of the pixels without a return")
 
     def __post_init__(self) -> None:
         check_fields(self)

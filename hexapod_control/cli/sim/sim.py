@@ -16,13 +16,16 @@ from hexapod_control.core.quantity import Quantity, quantities
 from hexapod_control.core.reality import IDEAL, REALITIES
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.odometry import ODOMETRY_MODES
-from hexapod_control.core.simulated_world import SPEED_FACTOR
+from hexapod_control.core.simulated_world import SPEED_FACTOR, WORLDS
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.servos.settings.servo_section import WIRED
 from hexapod_control.sim.world_settings import WorldSettings
 from hexapod_control.web.page_address import PORT
 
-WORLD = ("world", "seed", "slope_deg", "block_height", "friction", "payload", "servo_model", "reality", "reality_seed")
+WORLD = (
+    *("world", "seed", "slope_deg", "block_height", "stair_rise", "stair_tread", "stair_count", "gap_width"),
+    *("friction", "payload", "servo_model", "reality", "reality_seed"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +63,7 @@ def _add_page(page: HasArguments) -> None:
 
 
 def _add_world(world: HasArguments) -> None:
-    world.add_argument("--world", help="flat, slope, blocks, bumps or obstacles")
+    world.add_argument("--world", help=", ".join(WORLDS))
     for name, quantity in quantities(WorldSettings):
         if name in WORLD:  # an option that is not given leaves the parameter of the node
             add_number(world, f"--{name.replace('_', '-')}", replace(quantity, default=f"{quantity.default:g}"))
