@@ -192,6 +192,11 @@ class Body:
     mass: float  # [kg]
     center_of_mass: Vector  # [m] in base_link
 
+    @property
+    def top(self) -> float:
+        """Height [m] of the box's upper side in base_link."""
+        return self.center[2] + self.size[2] / 2.0
+
 
 class GaitRow(NamedTuple):
     """A gait of the robot file, in addition to those derived from the hip positions."""

@@ -5,7 +5,7 @@ from hexapod_control.core.quantity import Quantity
 
 WORLDS = (  # grounds of the simulation
     *("flat", "slope", "blocks", "bumps", "obstacles"),
-    *("stairs", "gaps", "stepping_stones", "table", "course", "posts"),
+    *("stairs", "gaps", "stones", "table", "course", "posts"),
 )
 FRICTION = Quantity("", 0.01, 5.0, "coefficient of sliding friction of every contact", 0.8)
 SPEED_FACTOR = Quantity("", 0.05, 10.0, "factor on real time", 1.0)

@@ -77,7 +77,8 @@ def directions(camera: Camera) -> Array:
         unit: Array = rays / np.linalg.norm(rays, axis=-1, keepdims=True)
         return unit
     azimuth, elevation = (
-        angle * ((np.arange(count) + 0.5) / count - 0.5) for angle, count in zip(camera.fov, (columns, rows), strict=True)
+        angle * ((np.arange(count) + 0.5) / count - 0.5)
+        for angle, count in zip(camera.fov, (columns, rows), strict=True)
     )
     a, e = np.meshgrid(azimuth, elevation)
     return np.stack((np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)), axis=-1)

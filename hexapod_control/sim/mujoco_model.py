@@ -98,7 +98,7 @@ def build(
     _set_groups(spec)
     for geom in spec.geoms:
         geom.density = 0.0  # a link without <inertial> has no mass; MuJoCo would assume the density of water
-    TERRAINS[settings.world](spec, settings)
+    TERRAINS[settings.world](spec, settings.fitted(robot))
     for geom in spec.geoms:
         geom.friction[0] = settings.friction
         geom.solref = [0.005, 1.0]
@@ -225,7 +225,7 @@ def _add_payload(root: mujoco.MjsBody, robot: Robot, mass: float) -> None:
     if mass <= 0.0:
         return
     half = (0.05, 0.04, 0.015)
-    top = robot.body.center[2] + robot.body.size[2] / 2.0
+    top = robot.body.top
     center = [robot.body.center[0], robot.body.center[1], top + half[2]]
     load = root.add_body(name="payload", pos=center)
     load.add_geom(

@@ -34,10 +34,10 @@ WAY_HALF_WIDTH_M = 1.2
 WAY_SHIFT_M = 0.1  # largest lateral offset of a way
 LANDING_M = 1.0  # flat ground between stairs up and down, and under a ceiling
 END_M = 2.0  # flat ground at the end of a way
-DROP_M = 0.25  # depth of gaps, and of the floor beside stones and ledges
 GAPS = 5
 GAP_SPACING_M = (0.25, 0.5)  # shortest and longest ground between two gaps
 STONE_ROWS = 16
+STONE_COLUMNS = 8  # on each side of the middle
 STONE_SHIFT = 0.25  # largest displacement of a stone, as a share of the gap beside it
 TABLE_HALF_SIDES_M = (0.8, 1.1)
 TABLE_SHIFT_M = 0.2  # largest distance of its middle from the origin, along each side
@@ -266,18 +266,12 @@ class Way:
         self.ground(spec, "start", (-2.0 * FIELD_HALF_SIDE_M, 0.0), 0.0, floor=floor, across=(-4.0, 4.0))
 
 
-def _steps(
-    spec: mujoco.MjSpec, way: Way, start: float, steps: Iterable[tuple[float, float]], floor: float
-) -> float:
-    """Adds steps, each with its length and height [m], from a distance along the way on. Returns the end of the last.
-
-    Steps at the height of the floor are left out.
-    """
+def _steps(spec: mujoco.MjSpec, way: Way, start: float, steps: Iterable[tuple[float, float]], floor: float) -> None:
+    """Adds steps, each with its length and height [m], from a distance along the way on; none at the floor's height."""
     for number, (length, top) in enumerate(steps):
         if top != floor:
             way.ground(spec, f"step_{number}", (start, start + length), top, floor=floor)
         start += length
-    return start
 
 
 def stairs(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
@@ -294,34 +288,34 @@ def stairs(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
 
 
 def gaps(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
-    """Adds GAPS gaps across the way, DROP_M deep, at random distances."""
+    """Adds GAPS gaps across the way, `drop` deep, at random distances."""
     way = Way.of(settings)
-    random = np.random.default_rng((settings.seed, 1))
-    _plane(spec, -DROP_M)
-    way.start(spec, -DROP_M)
-    lengths = [*random.uniform(*GAP_SPACING_M, GAPS - 1).tolist(), END_M]
-    _steps(spec, way, 0.0, (step for length in lengths for step in ((settings.gap_width, -DROP_M), (length, 0.0))), -DROP_M)
+    floor = -settings.drop
+    _plane(spec, floor)
+    way.start(spec, floor)
+    lengths = np.random.default_rng((settings.seed, 1)).uniform(*GAP_SPACING_M, GAPS - 1).tolist()
+    steps = [step for length in (*lengths, END_M) for step in ((settings.gap_width, floor), (length, 0.0))]
+    _steps(spec, way, 0.0, steps, floor)
 
 
-def stepping_stones(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
-    """Adds rows of square stones, each slightly displaced, above a floor that is DROP_M lower."""
+def stones(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
+    """Adds rows of square stones, each slightly displaced, above a floor that is `drop` lower."""
     way = Way.of(settings)
     random = np.random.default_rng((settings.seed, 1))
     spacing = settings.stone_spacing
     half = min(settings.stone_side, spacing) / 2.0
     slack = STONE_SHIFT * (spacing - 2.0 * half)
-    columns = math.floor(WAY_HALF_WIDTH_M / spacing)
-    _plane(spec, -DROP_M)
-    way.start(spec, -DROP_M)
+    _plane(spec, -settings.drop)
+    way.start(spec, -settings.drop)
     for row in range(STONE_ROWS):
-        for column in range(-columns, columns + 1):
+        for column in range(-STONE_COLUMNS, STONE_COLUMNS + 1):
             u, v = random.uniform(-slack, slack, 2).tolist()
             u += (row + 1) * spacing - half
             v += column * spacing
             name = f"stone_{row}_{column}"
-            way.ground(spec, name, (u - half, u + half), 0.0, floor=-DROP_M, across=(v - half, v + half))
+            way.ground(spec, name, (u - half, u + half), 0.0, floor=-settings.drop, across=(v - half, v + half))
     end = (STONE_ROWS + 1) * spacing - 2.0 * half
-    way.ground(spec, "end", (end, end + END_M), 0.0, floor=-DROP_M)
+    way.ground(spec, "end", (end, end + END_M), 0.0, floor=-settings.drop)
 
 
 def table(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
@@ -329,9 +323,16 @@ def table(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
     random = np.random.default_rng(settings.seed)
     half = random.uniform(*TABLE_HALF_SIDES_M, 2).tolist()
     shift = random.uniform(-TABLE_SHIFT_M, TABLE_SHIFT_M, 2).tolist()
-    height = settings.table_height
-    _plane(spec, -height)
-    _box(spec, "table", tuple(shift), tuple(half), 0.0, thickness=height, yaw=float(random.uniform(-math.pi, math.pi)))
+    _plane(spec, -settings.drop)
+    _box(
+        spec,
+        "table",
+        tuple(shift),
+        tuple(half),
+        0.0,
+        thickness=settings.drop,
+        yaw=float(random.uniform(-math.pi, math.pi)),
+    )
 
 
 def course(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
@@ -339,7 +340,7 @@ def course(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
     way = Way.of(settings)
     random = np.random.default_rng((settings.seed, 1))
     rise, tread, count = settings.stair_rise, settings.stair_tread, settings.stair_count
-    floor = min(0.0, count * rise) - DROP_M
+    floor = min(0.0, count * rise) - settings.drop
     _plane(spec, floor)
     way.start(spec, floor)
     rows, columns = 10, round(2.0 * WAY_HALF_WIDTH_M / BLOCK_SIDE_M)
@@ -387,7 +388,7 @@ TERRAINS: dict[str, Callable[[mujoco.MjSpec, WorldSettings], None]] = {
     "obstacles": obstacles,
     "stairs": stairs,
     "gaps": gaps,
-    "stepping_stones": stepping_stones,
+    "stones": stones,
     "table": table,
     "course": course,
     "posts": posts,

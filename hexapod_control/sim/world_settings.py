@@ -4,34 +4,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hexapod_control.core.quantity import check_fields, choice, number
 from hexapod_control.core.reality import IDEAL, REALITIES, SEED
+from hexapod_control.core.robot import Robot
 from hexapod_control.core.simulated_world import FRICTION, PAYLOAD, WORLDS
 from hexapod_control.sim.servo_models import servo_model
 
 BETWEEN_TARGETS = ("hold", "linear")
 ONLY_IN = {  # worlds in which these settings have an effect
-    "seed": ("blocks", "bumps", "obstacles", "stairs", "gaps", "stepping_stones", "table", "course", "posts"),
+    "seed": ("blocks", "bumps", "obstacles", "stairs", "gaps", "stones", "table", "course", "posts"),
     "slope_deg": ("slope",),
     "block_height": ("blocks", "course"),
     "bump_height": ("bumps",),
     "obstacle_count": ("obstacles", "posts"),
     "obstacle_gap": ("obstacles", "posts"),
     "room_size": ("obstacles",),
-    "way_yaw_deg": ("stairs", "gaps", "stepping_stones", "course", "posts"),
+    "way_yaw_deg": ("stairs", "gaps", "stones", "course", "posts"),
     "stair_rise": ("stairs", "course"),
     "stair_tread": ("stairs", "course"),
     "stair_count": ("stairs", "course"),
     "gap_width": ("gaps",),
-    "stone_side": ("stepping_stones",),
-    "stone_spacing": ("stepping_stones",),
-    "table_height": ("table",),
+    "stone_side": ("stones",),
+    "stone_spacing": ("stones",),
+    "drop": ("gaps", "stones", "table", "course"),
     "ceiling_height": ("posts",),
 }
 LIVE: Mapping[str, Any] = {"live": True}  # can be changed while the simulation runs
+IN_LEGS = {  # sizes that fit a robot, as shares of its longest reach (`Leg.reach`)
+    **{"stair_rise": 0.25, "stair_tread": 1.5, "gap_width": 0.3},
+    **{"stone_side": 0.4, "stone_spacing": 0.6, "drop": 1.25},
+}
+CEILING_CLEARANCE_M = 0.02
+
+
+def _size(name: str, lower: float, upper: float, meaning: str) -> Any:
+    return number(0.0, "m", lower, upper, f"{meaning}; 0: {IN_LEGS[name]:g} of femur and tibia", **LIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +59,18 @@ class WorldSettings:
     )
     room_size: float = number(5.0, "m", 2.0, 50.0, "side of the square room around the obstacles", **LIVE)
     way_yaw_deg: float = number(
-        10.0, "deg", 0.0, 45.0, "largest angle of stairs, gaps, stones, course and posts to x, drawn by seed", **LIVE
+        10.0, "deg", 0.0, 45.0, "largest angle to x of stairs, gaps, stones, course and posts, drawn by seed", **LIVE
     )
-    stair_rise: float = number(0.05, "m", -0.3, 0.3, "height of a step, - begins downwards", **LIVE)
-    stair_tread: float = number(0.3, "m", 0.05, 1.0, "depth of a step", **LIVE)
+    stair_rise: float = _size("stair_rise", -1.0, 1.0, "height of a step, - begins downwards")
+    stair_tread: float = _size("stair_tread", 0.0, 3.0, "depth of a step")
     stair_count: int = number(5, "", 1, 20, "number of steps, up and as many down", **LIVE)
-    gap_width: float = number(0.06, "m", 0.0, 0.5, "width of a gap", **LIVE)
-    stone_side: float = number(0.08, "m", 0.01, 0.5, "side of a stepping stone", **LIVE)
-    stone_spacing: float = number(0.12, "m", 0.05, 0.5, "from middle to middle of two stepping stones", **LIVE)
-    table_height: float = number(0.25, "m", 0.01, 2.0, "height of the table on which the robot stands", **LIVE)
-    ceiling_height: float = number(0.145, "m", 0.02, 2.0, "height of the ceiling above the ground", **LIVE)
+    gap_width: float = _size("gap_width", 0.0, 1.0, "width of a gap")
+    stone_side: float = _size("stone_side", 0.0, 1.0, "side of a stepping stone")
+    stone_spacing: float = _size("stone_spacing", 0.0, 1.5, "from middle to middle of two stepping stones")
+    drop: float = _size("drop", 0.0, 3.0, "height of a table, depth of gaps, of the floor beside stones and of a ledge")
+    ceiling_height: float = number(
+        0.0, "m", 0.0, 5.0, "ceiling above the ground; 0: 0.02 m above a standing robot", **LIVE
+    )
     friction: float = FRICTION.field(**LIVE)
     payload: float = PAYLOAD.field(**LIVE)
     reality: str = choice(IDEAL, f"errors of servos, legs and sensors: {', '.join(REALITIES)}", **LIVE)
@@ -76,6 +88,13 @@ class WorldSettings:
         if self.servo_model:
             servo_model(self.servo_model)
         check_fields(self)
+
+    def fitted(self, robot: Robot) -> WorldSettings:
+        """Returns these settings with the sizes that are 0 replaced by those that fit the robot."""
+        reach = max(leg.reach for leg in robot.legs)
+        sizes = {name: share * reach for name, share in IN_LEGS.items()}
+        sizes["ceiling_height"] = robot.walk.height + robot.body.top + CEILING_CLEARANCE_M
+        return replace(self, **{name: size for name, size in sizes.items() if not getattr(self, name)})
 
 
 @dataclass(frozen=True, slots=True)

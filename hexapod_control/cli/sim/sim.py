@@ -23,7 +23,7 @@ from hexapod_control.sim.world_settings import WorldSettings
 from hexapod_control.web.page_address import PORT
 
 WORLD = (
-    *("world", "seed", "slope_deg", "block_height", "stair_rise", "stair_tread", "stair_count", "gap_width"),
+    *("world", "seed", "slope_deg", "block_height", "stair_rise", "gap_width"),
     *("friction", "payload", "servo_model", "reality", "reality_seed"),
 )
 

@@ -47,7 +47,7 @@ def above_knees(robot: Robot) -> Vector:
         leg.hip[2] + leg.femur_vertical + leg.femur.length + max(leg.femur.radius, leg.tibia.radius)
         for leg in robot.legs
     )
-    height = max(body.center[2] + body.size[2] / 2.0, *knees) + KNEE_CLEARANCE_M
+    height = max(body.top, *knees) + KNEE_CLEARANCE_M
     return body.center[0], body.center[1], height
 
 
