@@ -103,7 +103,7 @@ class DepthCamera:
         return DepthFrame(self.camera, simulation.time, self._directions * ranges[..., np.newaxis])
 
     def step(self, simulation: Simulation, *, wanted: bool = True) -> DepthFrame | None:
-        """Takes a frame if one is due and `wanted`, and returns one that is due for delivery; call it after every step."""
+        """Takes a frame if due and `wanted`, and returns one that is due for delivery; call it after every step."""
         settings = self.settings
         now = simulation.time
         if now < self._taken_at:  # the world was reset

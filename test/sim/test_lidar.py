@@ -12,8 +12,8 @@ from support.suite.soak import SOAK
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
-from hexapod_control.sim.free_places import distance_to_obstacles
 from hexapod_control.core.sensing.cameras import above_knees
+from hexapod_control.sim.free_places import distance_to_obstacles
 from hexapod_control.sim.lidar import Lidar
 from hexapod_control.sim.simulation import CollisionCounter, Simulation
 from hexapod_control.sim.terrain import OBSTACLE_HEIGHT_M, layout

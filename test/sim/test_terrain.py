@@ -64,10 +64,13 @@ def test_gaps_fit_the_legs_and_lie_where_the_seed_says(described):
 
 def test_stones_stand_apart_above_a_low_floor(described):
     reach = max(leg.reach for leg in described[0].legs)
-    rows = levels(profile(described, length=3.0, world="stones"))
-    assert sorted({height for height, _ in rows}) == pytest.approx([-1.25 * reach, 0.0])
-    stones = [length for height, length in rows[1:-1] if height == 0.0]
-    assert len(stones) >= 8 and stones == pytest.approx([0.4 * reach] * len(stones), abs=2 * STEP_M)
+    simulation = Simulation(*described, WorldSettings(world="stones", way_yaw_deg=0.0))
+    along = WAY_START_M + 0.6 * reach * np.linspace(1.0, 10.0, 60)
+    across = 0.6 * reach * np.linspace(-2.0, 2.0, 60)
+    heights = np.array([simulation.ground_height(x, y) for x in along for y in across])
+    stone = np.isclose(heights, 0.0, atol=1e-6)
+    assert heights[~stone] == pytest.approx(-1.25 * reach, abs=1e-6)
+    assert stone.mean() == pytest.approx((0.4 / 0.6) ** 2, abs=0.05)
 
 
 def test_a_table_ends_in_every_direction(described):

@@ -13,12 +13,12 @@ from support.real_time.ros_bench import overrides
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.sensing.cameras import above_knees
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import DISPLAY, LATCHED, LATCHED_TREE
 from hexapod_control.ros.row_messages import xyz
-from hexapod_control.core.sensing.cameras import above_knees
 from hexapod_control.sim.lidar import Lidar
 from hexapod_control.sim.world_settings import LidarSettings, WorldSettings
 
