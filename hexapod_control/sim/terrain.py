@@ -36,6 +36,7 @@ LANDING_M = 1.0  # flat ground between stairs up and down, and under a ceiling
 END_M = 2.0  # flat ground at the end of a way
 GAPS = 5
 GAP_SPACING_M = (0.25, 0.5)  # shortest and longest ground between two gaps
+RUBBLE_ROWS = 10  # of blocks
 STONE_ROWS = 16
 STONE_COLUMNS = 8  # on each side of the middle
 STONE_SHIFT = 0.25  # largest displacement of a stone, as a share of the gap beside it
@@ -343,16 +344,15 @@ def course(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
     floor = min(0.0, count * rise) - settings.drop
     _plane(spec, floor)
     way.start(spec, floor)
-    rows, columns = 10, round(2.0 * WAY_HALF_WIDTH_M / BLOCK_SIDE_M)
-    for row in range(rows):
-        for column in range(columns):
+    for row in range(RUBBLE_ROWS):
+        for column in range(round(2.0 * WAY_HALF_WIDTH_M / BLOCK_SIDE_M)):
             top = float(random.uniform(-settings.block_height, settings.block_height))
             left = column * BLOCK_SIDE_M - WAY_HALF_WIDTH_M
             span = (row * BLOCK_SIDE_M, (row + 1) * BLOCK_SIDE_M)
             way.ground(spec, f"{row}_{column}", span, top, floor=floor, across=(left, left + BLOCK_SIDE_M))
     flight = [(tread, level * rise) for level in range(1, count + 1)]
     steps = [(LANDING_M, 0.0), *flight, (LANDING_M, count * rise)]
-    _steps(spec, way, rows * BLOCK_SIDE_M, steps, floor)
+    _steps(spec, way, RUBBLE_ROWS * BLOCK_SIDE_M, steps, floor)
 
 
 def posts(spec: mujoco.MjSpec, settings: WorldSettings) -> None:

@@ -92,7 +92,7 @@ class WorldSettings:
     def fitted(self, robot: Robot) -> WorldSettings:
         """Returns these settings with the sizes that are 0 replaced by those that fit the robot."""
         reach = max(leg.reach for leg in robot.legs)
-        sizes = {name: share * reach for name, share in IN_LEGS.items()}
+        sizes: dict[str, Any] = {name: share * reach for name, share in IN_LEGS.items()}
         sizes["ceiling_height"] = robot.walk.height + robot.body.top + CEILING_CLEARANCE_M
         return replace(self, **{name: size for name, size in sizes.items() if not getattr(self, name)})
 

@@ -52,8 +52,8 @@ def above_knees(robot: Robot) -> Vector:
 
 
 def _usual(position: Vector, pitch: float) -> Camera:
-    rays, topic = USUAL_RAYS, USUAL_TOPICS["image"]
-    return Camera("camera", "image", position, (0.0, pitch, 0.0), USUAL_FOV_RAD, USUAL_RANGE_M, rays, topic)
+    topic = USUAL_TOPICS["image"]
+    return Camera("camera", "image", position, (0.0, pitch, 0.0), USUAL_FOV_RAD, USUAL_RANGE_M, USUAL_RAYS, topic)
 
 
 def _front(robot: Robot) -> Camera:
