@@ -12,7 +12,7 @@ import { Projections } from "./drawing/projections.js";
 import { Terrain } from "./drawing/terrain.js";
 import { Camera } from "./panels/camera.js";
 import { eventText, LogPanel } from "./panels/log_panel.js";
-import { Header, put } from "./panels/header.js";
+import { explain, Header, put } from "./panels/header.js";
 import { HealthPanel } from "./panels/health_panel.js";
 import { MotionPanel } from "./panels/motion_panel.js";
 import { PeoplePanel } from "./panels/people_panel.js";
@@ -24,7 +24,6 @@ import { all, preferredLanguage, t, useLanguage } from "./texts/texts.js";
 
 /** @type {(id: string) => any} */
 const $ = (id) => document.getElementById(id);
-const PICTURES = ["space", "top", "views"];
 const UPRIGHT = ["rising", "standing", "walking", "moving"]; // as in tick_plan.py
 const NO_MARGIN = ["why_estop", "why_torque_off", "why_unknown"]; // without torque or a known pose the plan is meaningless
 const VIBRATION = 120; // [ms] on STOP
@@ -39,6 +38,8 @@ const projections = new Projections(document);
 const path = (projections.path = new Path());
 /** @type {import("./drawing/scene3d.js").Scene3d | null} */
 let scene = null;
+let pictures = ["space", "top", "views"]; // that this browser can draw
+let wanted3d = false; // chosen by the person: slow frames are accepted
 let notice = ""; // why the robot stopped while this page was not connected
 
 const request = (/** @type {string} */ what) => connection.send("request", { what });
@@ -115,7 +116,7 @@ const actions = {
   r: () => body.set({ z: body.target.z + 0.005 }),
   f: () => body.set({ z: body.target.z - 0.005 }),
   c: () => body.neutral(),
-  v: () => showPicture(PICTURES[(PICTURES.indexOf(document.body.dataset.picture ?? "") + 1) % PICTURES.length]),
+  v: () => showPicture(pictures[(pictures.indexOf(document.body.dataset.picture ?? "") + 1) % pictures.length]),
   p: () => $("seat").click(),
   "?": () => $("help-box").showModal(),
   gait(index) {
@@ -318,12 +319,26 @@ function updateBanner() {
 async function show3d(urdf) {
   const { Scene3d } = await import("./drawing/scene3d.js");
   if (!scene) {
-    const made = (scene = new Scene3d($("space-canvas"), $("space-note")));
+    const made = (scene = new Scene3d($("space-canvas"), $("space-note"), giveWay));
     new ResizeObserver(() => (made.stale = true)).observe($("space-canvas"));
     scene.path = projections.path;
     scene.setTerrain(projections.terrain);
   }
   scene.setUrdf(urdf, (robot.shape?.legs ?? []).flatMap((leg) => ["coxa", "femur", "tibia"].map((joint) => `${leg.name}_${joint}_joint`)));
+}
+
+/**
+ * Another picture replaces that in 3D, which this browser cannot draw, or only slowly.
+ * @param {string} key of the text that says so
+ */
+function giveWay(key) {
+  if (key === "no_webgl") {
+    pictures = pictures.filter((name) => name !== "space");
+    for (const button of all('#pictures [data-picture="space"]')) explain(button, [key, {}]);
+  } else if (wanted3d) return;
+  if (document.body.dataset.picture !== "space") return;
+  showPicture("top");
+  header.hint(t(key));
 }
 
 /** @param {string} name */
@@ -334,10 +349,14 @@ function showPicture(name) {
   projections.stale = true;
   if (scene) scene.stale = true;
 }
-for (const button of all("#pictures button")) button.onclick = () => showPicture(button.dataset.picture ?? "");
+for (const button of all("#pictures button"))
+  button.onclick = () => {
+    wanted3d = button.dataset.picture === "space";
+    showPicture(button.dataset.picture ?? "");
+  };
 swipeAcross($("stage"), (step) => {
-  const index = PICTURES.indexOf(document.body.dataset.picture ?? "") + step;
-  if (PICTURES[index]) showPicture(PICTURES[index]);
+  const index = pictures.indexOf(document.body.dataset.picture ?? "") + step;
+  if (pictures[index]) showPicture(pictures[index]);
 });
 
 function restyle() {

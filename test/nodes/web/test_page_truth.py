@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page in a real Chromium shows the true state of a scripted robot, and explains controls without effect."""
 
+import itertools
 import threading
 
 import pytest
@@ -18,6 +19,27 @@ from hexapod_control.web.robot_condition import MAX_NODE_SILENCE_S
 
 pytestmark = [pytest.mark.browser, pytest.mark.heavy]
 
+LATENCIES = """globalThis.late = [];
+const send = hexapod.connection.send;
+hexapod.connection.send = function (kind, fields) {
+  if (fields?.what === "stop") late.push(performance.now() - event.timeStamp);
+  return send.call(this, kind, fields);
+};
+globalThis.costs = [];
+const drew = hexapod.scene.drew;
+hexapod.scene.drew = function (frame) {
+  costs.push(frame.cost);
+  return drew.call(this, frame);
+}; 0"""
+HUGE = "Object.assign(document.querySelector('#space-canvas').style, {width: '8000px', height: '8000px'}); 0"
+NO_3D = """{
+  const usual = HTMLCanvasElement.prototype.getContext;
+  HTMLCanvasElement.prototype.getContext = function (kind, ...more) {
+    return kind === "2d" ? usual.call(this, kind, ...more) : null;
+  };
+  delete HTMLCanvasElement.prototype.transferControlToOffscreen;
+}"""
+PICTURE = "document.body.dataset.picture"
 LATCHED_VALUES = {"torque": "False", "emergency stop": "latched"}
 ESTOP = (2, "emergency stop: run hexapod reset, then hexapod arm", LATCHED_VALUES)
 
@@ -256,6 +278,49 @@ def test_the_views_of_a_robot_at_rest_are_not_drawn_again_until_it_moves(told):
     assert page.js(frames) == before
     told.tell(height=0.08)
     told.until(lambda: page.js(frames) > before, what="a frame")
+
+
+def test_stop_waits_for_no_frame_of_a_slow_3d_view_which_gives_way_to_the_top_view(told):
+    page = told.open(390, 844, touch=True)
+    told.until(lambda: page.js("hexapod.scene?.frames"), 15.0, "a frame in 3D")
+    page.js(f"{LATENCIES}; {HUGE}")
+    page.js("document.querySelector('#pictures [data-picture=space]').click()")  # who wants it slow, keeps it
+    place, presses = page.spot("#stop"), 50
+    for k in range(presses):
+        told.tell(height=0.05 + 0.01 * (k % 2))
+        for kind in ("Pressed", "Released"):
+            page.mouse(kind, place, int(kind == "Pressed"))
+        told.bench.spin(0.03)
+    told.until(lambda: len(page.js("costs")) > 1, what="frames")
+    late, costs = page.js("[late, costs]")
+    assert len(late) == presses and max(late) < 0.5 * max(costs) and page.js(PICTURE) == "space", (late, costs)
+    page.js("document.querySelector('#pictures [data-picture=top]').click()")
+    for _ in range(2):
+        page.press("v")
+    assert page.js(PICTURE) == "space"
+    heights = itertools.cycle((0.05, 0.07))
+
+    def given_way():
+        told.tell(height=next(heights))
+        return page.js(PICTURE) == "top"
+
+    told.until(given_way, 20.0, "another picture")
+    assert told.text("#hint", page).startswith("3D is slow in this browser")
+    page.close()
+
+
+def test_without_webgl_the_picture_is_the_top_view_and_says_so(told):
+    page = told.open(390, 844, touch=True, before=NO_3D)
+    told.until(lambda: page.js(PICTURE) == "top", what="another picture")
+    why = "This browser has no WebGL; the views show the same robot."
+    assert told.text("#hint", page) == why
+    button = "document.querySelector('#pictures [data-picture=space]')"
+    assert page.js(f"[{button}.getAttribute('aria-disabled'), {button}.dataset.why]") == ["true", why]
+    page.js(f"{button}.click()")
+    for _ in range(2):
+        page.press("v")
+        assert page.js(PICTURE) != "space"
+    page.close()
 
 
 def test_the_camera_is_shown_on_request_and_costs_nothing_otherwise(told, monkeypatch):

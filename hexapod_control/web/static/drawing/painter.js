@@ -2,10 +2,10 @@
 // Draws meshes with WebGL. Light is computed per vertex, and the links of a robot are drawn at once, so that a frame is
 // cheap without a GPU, too.
 
-const STRIDE = 10; // numbers of a vertex: point, normal, colour, row of its matrix
+export const STRIDE = 10; // numbers of a vertex: point, normal, colour, row of its matrix
 export const ROWS = 28; // matrices of one call: WebGL has at least 128 vectors, of which camera, eye and shade take six
 
-/** @typedef {{buffer: WebGLBuffer | null, order: WebGLBuffer | null, count: number}} Mesh */
+/** @typedef {{buffer: WebGLBuffer | null, order: WebGLBuffer | null, count: number}} LoadedMesh */
 
 export const KINDS = { plain: 0, lit: 1, earth: 2, shadow: 3 };
 
@@ -102,8 +102,8 @@ export class Painter {
   /**
    * Loads vertices, in place of those of a mesh if one is given.
    * @param {Float32Array} vertices
-   * @param {Mesh | null} [mesh]
-   * @returns {Mesh}
+   * @param {LoadedMesh | null} [mesh]
+   * @returns {LoadedMesh}
    */
   load(vertices, mesh) {
     const { gl } = this;
@@ -116,8 +116,8 @@ export class Painter {
   /**
    * Loads vertices of triangles that share most of them: each is computed once in a frame.
    * @param {Float32Array} vertices
-   * @param {Mesh | null} [mesh]
-   * @returns {Mesh}
+   * @param {LoadedMesh | null} [mesh]
+   * @returns {LoadedMesh}
    */
   loadShared(vertices, mesh) {
     const { gl } = this;
@@ -147,7 +147,7 @@ export class Painter {
 
   /**
    * Draws a mesh with its matrices, 16 numbers each.
-   * @param {Mesh | null} mesh
+   * @param {LoadedMesh | null} mesh
    * @param {Float32Array} matrices
    * @param {number} [kind] one of KINDS
    * @param {number} [mode] triangles, or lines

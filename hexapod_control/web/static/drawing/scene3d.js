@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// 3D view of the URDF in plain WebGL; the module is loaded when the view is first shown.
+// 3D view of the URDF in plain WebGL; the module is loaded when the view is first shown. The pixels are drawn in a worker, so
+// that a slow frame delays no input.
 
 import { gridLines, MESHES } from "./meshes.js";
 import { look, multiply, rigid } from "./matrices.js";
 import { t } from "../texts/texts.js";
 import { hull } from "./leg_geometry.js";
 import { OrbitCamera } from "./orbit.js";
-import { KINDS, painted, Painter } from "./painter.js";
+import { KINDS, painted } from "./painter.js";
+import { PaintedElsewhere } from "./painted_elsewhere.js";
 import { ribbon, squares } from "./path.js";
 import { RobotMesh } from "./robot_mesh.js";
 import { Terrain, groundBelow, triangles, worldInOdometry } from "./terrain.js";
@@ -19,21 +21,15 @@ const GROUND = 6; // [m] half size of the plane
 const GRID = 0.5; // [m] by which the plane follows the robot
 const MIN_PERIOD = 30; // [ms] between two frames without a GPU
 const PAUSE = 2; // ratio of the period to the drawing time of a frame: the rest is left to other programs
-const MAX_COST = 18; // [ms] of a frame without a GPU, above which the resolution is lowered
+const MAX_COST = 18; // [ms] of a frame, above which the resolution is lowered
+const SLOW = 250; // [ms] of a frame at the lowest resolution, above which another picture is better
+const MAX_SLOW = 3; // such frames in a row
+const MAX_WAIT = 3000; // [ms] for a frame
+const LONGEST_LOOK = 250; // [ms] between two looks: a page that slept has not waited
 const MIN_RESOLUTION = 0.6; // below it lines of the path and of the support polygon have gaps
 const CIRCLE = [...Array(12).keys()].map((i) => [Math.cos((Math.PI * i) / 6), Math.sin((Math.PI * i) / 6)]);
-const SOFTWARE = /swiftshader|llvmpipe|software/i; // graphics without a GPU
 
-/** @typedef {import("./painter.js").Mesh} Mesh */
-
-// Whether this browser draws WebGL without a GPU; determined with another canvas, as a context cannot be changed later.
-function drawsWithoutGpu() {
-  const gl = document.createElement("canvas").getContext("webgl");
-  const names = gl?.getExtension("WEBGL_debug_renderer_info");
-  const found = SOFTWARE.test(gl && names ? gl.getParameter(names.UNMASKED_RENDERER_WEBGL) : "");
-  gl?.getExtension("WEBGL_lose_context")?.loseContext();
-  return found;
-}
+/** @typedef {import("./painted_elsewhere.js").Mesh} Mesh */
 
 export class Scene3d {
   /** @type {string | undefined} */
@@ -62,23 +58,53 @@ export class Scene3d {
   stale = true;
   frames = 0;
   drawn = 0; // [ms]
-  framePeriod = 33; // [ms] between two frames, smoothed
-  cost = 0; // [ms] of a frame without a GPU, smoothed
+  software = false; // whether it is drawn without a GPU
+  cost = 0; // [ms] of a frame, smoothed
+  slow = 0; // frames in a row that were slow
+  waited = 0; // [ms] for the present frame
+  lookedAt = 0; // [ms]
   resolution = 1; // share of the screen's pixels along each axis
 
   /**
+   * `gaveWay(key)` is called when the browser cannot draw it, or only slowly; `key` is that of the text that says so.
    * @param {HTMLCanvasElement} canvas
    * @param {HTMLElement} note
+   * @param {(key: string) => void} [gaveWay]
    */
-  constructor(canvas, note) {
+  constructor(canvas, note, gaveWay = () => {}) {
     this.canvas = canvas;
-    this.software = drawsWithoutGpu();
-    const gl = canvas.getContext("webgl", { antialias: !this.software, alpha: true }); // four samples per pixel cost too much
-    note.dataset.t = gl ? "orbit" : "no_webgl";
-    note.textContent = t(note.dataset.t);
-    this.painter = gl && new Painter(gl);
+    this.note = note;
+    this.gaveWay = gaveWay;
+    this.say("orbit");
+    /** @type {PaintedElsewhere | null} */
+    this.painter = new PaintedElsewhere(canvas, (frame) => this.drew(frame), () => this.missing());
     this.camera = new OrbitCamera(canvas, () => (this.stale = true));
     this.restyle();
+  }
+
+  /** @param {string} key */
+  say(key) {
+    this.note.dataset.t = key;
+    this.note.textContent = t(key);
+  }
+
+  missing() {
+    this.painter = null;
+    this.say("no_webgl");
+    this.gaveWay("no_webgl");
+  }
+
+  /** @param {{software: boolean, cost: number}} frame */
+  drew({ software, cost }) {
+    this.software = software;
+    this.cost += 0.2 * (cost - this.cost);
+    this.slow = cost > SLOW && this.resolution <= MIN_RESOLUTION ? this.slow + 1 : 0;
+    if (this.slow >= MAX_SLOW) this.giveWay();
+  }
+
+  giveWay() {
+    [this.slow, this.waited] = [0, 0];
+    this.gaveWay("slow_3d");
   }
 
   restyle() {
@@ -139,58 +165,50 @@ export class Scene3d {
     [this.terrain, this.loadedAt, this.stale] = [terrain, null, true];
   }
 
-  /**
-   * Lowers the resolution if drawing is slow.
-   * @param {number} now
-   */
-  adapt(now) {
-    const took = now - this.drawn;
-    this.drawn = now;
-    const lower = (/** @type {number} */ least) => (this.resolution = Math.max(least, this.resolution * 0.8));
-    if (this.software) {
-      if (this.cost > MAX_COST && this.resolution > MIN_RESOLUTION) [this.resolution, this.cost] = [lower(MIN_RESOLUTION), MAX_COST / 2];
-      if (this.cost < MAX_COST / 3 && this.frames % 50 === 0) this.resolution = Math.min(1, this.resolution * 1.25);
-    } else if (took < 1000 && this.frames >= 20) {
-      this.framePeriod += 0.05 * (took - this.framePeriod);
-      if (this.framePeriod > 90 && this.resolution > 0.5) [this.resolution, this.framePeriod] = [lower(0.5), 33];
-    }
+  // Lowers the resolution if drawing is slow.
+  adapt() {
+    if (this.cost > MAX_COST && this.resolution > MIN_RESOLUTION) [this.resolution, this.cost] = [Math.max(MIN_RESOLUTION, this.resolution * 0.8), MAX_COST / 2];
+    if (this.cost < MAX_COST / 3 && this.frames % 50 === 0) this.resolution = Math.min(1, this.resolution * 1.25);
   }
 
   /** @param {number} now */
   draw(now) {
     const { painter, canvas, state, robot } = this;
-    if (!painter || !this.stale || !robot || !state || !canvas.offsetParent) return;
+    const passed = Math.min(LONGEST_LOOK, now - this.lookedAt);
+    this.lookedAt = now;
+    if (!painter || !canvas.offsetParent) return;
+    this.waited = painter.busy ? this.waited + passed : 0;
+    if (this.waited > MAX_WAIT) return this.giveWay();
+    if (painter.busy || !this.stale || !robot || !state) return;
     if (this.software && now - this.drawn < Math.max(MIN_PERIOD, PAUSE * this.cost)) return;
-    this.stale = false;
+    [this.stale, this.drawn] = [false, now];
     this.frames++;
-    this.adapt(now);
-    const { gl } = painter;
+    this.adapt();
     const ratio = Math.min(devicePixelRatio || 1, 2) * this.resolution;
     const [width, height] = [canvas.clientWidth, canvas.clientHeight].map((v) => Math.round(v * ratio));
-    if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
     const [x, y, yaw] = state.odom ?? [0, 0, 0];
     const [bodyHeight, roll, pitch] = state.body;
     const feet = this.plantedFeet();
     const ground = groundBelow(this.terrain, state.truth ?? [x, y, yaw], feet);
     const target = [x, y, ground.height + 0.6 * bodyHeight];
     const eye = this.camera.eye(target);
-    painter.begin(look(eye, target, width / height), eye, this.shade ?? []);
+    painter.begin([width, height], look(eye, target, width / height), eye, this.shade ?? []);
     const base = multiply(rigid([x, y, ground.height], [0, 0, yaw]), rigid([0, 0, 0], [ground.roll, ground.pitch, 0]));
     const groups = robot.move(multiply(base, rigid([0, 0, bodyHeight], [roll, pitch, 0])), (joint) => state.joints[this.row.get(joint)] ?? 0);
     const robotAs = (/** @type {number} */ kind) => groups.forEach((matrices, group) => painter.draw(this.links[group], matrices, kind));
     if (this.terrain.flat) {
-      gl.disable(gl.DEPTH_TEST); // the ground, its lines and the shadow lie in one plane
+      painter.depth(false); // the ground, its lines and the shadow lie in one plane
       this.drawPlane(x, y);
       robotAs(KINDS.shadow);
       this.drawWay(base, feet, 0.001);
-      gl.enable(gl.DEPTH_TEST);
+      painter.depth(true);
     } else {
-      gl.enable(gl.DEPTH_TEST);
+      painter.depth(true);
       this.drawTerrain();
       this.drawWay(base, feet, ground.height + 0.004);
     }
     robotAs(KINDS.lit);
-    if (this.software) this.measure(gl);
+    painter.end();
   }
 
   /** @returns {number[][]} in base_footprint */
@@ -250,15 +268,5 @@ export class Scene3d {
     this.wayShown = shown;
     const vertices = [ribbon(path.points.map(([x, y]) => [x, y, 0]), LINE), squares(path.prints.slice(-PRINTS), LINE)];
     this.loadMesh("way", painted(vertices.flat(), this.wayColor ?? []));
-  }
-
-  /**
-   * Waits for the frame: without a GPU, frames would queue up and delay every input.
-   * @param {WebGLRenderingContext} gl
-   */
-  measure(gl) {
-    const start = performance.now();
-    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
-    this.cost += 0.2 * (performance.now() - start - this.cost);
   }
 }

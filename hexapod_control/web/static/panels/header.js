@@ -103,10 +103,11 @@ export class Header {
 }
 
 /**
+ * Makes a control grey with the reason why it has no effect, or usable.
  * @param {HTMLElement} element
  * @param {import("./presentation.js").Say | null | undefined} why
  */
-function explain(element, why) {
+export function explain(element, why) {
   if (why) {
     element.setAttribute("aria-disabled", "true");
     element.dataset.why = t(...why);
