@@ -12,7 +12,7 @@ from hexapod_control.web.dialog_pages.request_server import PAGES
 from hexapod_control.web.page_files import POLICY, SHARED, files, pages, with_shared
 
 KEY = re.compile(r'\bt\("([a-z_]+)"')
-MAX_SENT_BYTES = 80_000  # of the whole page in one language, compressed
+MAX_SENT_BYTES = 120_000  # of the whole page in one language, compressed
 DRAWING = ("/", "/lab.html")  # pages of the robot
 COMMON = PAGES / "common"
 ASKING = sorted(folder.name for folder in PAGES.iterdir() if folder != COMMON)
