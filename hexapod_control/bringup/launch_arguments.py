@@ -126,8 +126,8 @@ ARGUMENTS = {
         Argument(
             "robot_state_publisher",
             TRUTH,
-            "publish the URDF and the frames of the links; empty: sim and bringup do where that package is installed, "
-            "display does for a URDF or with ros2_control",
+            "publish the URDF and the frames of the links; empty: sim and bringup do without a joint mapping, display "
+            "does for a URDF or with ros2_control",
         ),
         Argument("ros2_control", TRUTH, "robot_description has the tags of ros2_control", "false"),
     )

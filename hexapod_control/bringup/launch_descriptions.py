@@ -39,10 +39,9 @@ def description(name: str) -> LaunchDescription:
     """Returns the launch description of a graph. Nodes that crash are restarted (restart_plan.py)."""
 
     def start(given: dict[str, str]) -> list[Action]:
-        values = node_graph.launched(name, given)
-        specs = node_graph.specs(name, values)
-        reason = shared_process.one_process_reason(name, values, shared_process.memory_gb())
-        notes = [LogInfo(msg=text) for text in unused_arguments(specs, values)]
+        specs = node_graph.specs(name, given, in_launch_file=True)
+        reason = shared_process.one_process_reason(name, given, shared_process.memory_gb())
+        notes = [LogInfo(msg=text) for text in unused_arguments(specs, given)]
         if not reason:
             return [*notes, *LaunchedGraph(specs).nodes()]
         return [*notes, LogInfo(msg=reason), *LaunchedGraph(shared_process.in_one(specs)).nodes()]

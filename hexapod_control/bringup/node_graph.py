@@ -130,7 +130,7 @@ _SERVOS = {
 }
 
 
-# The standard program, or ours where it is not installed or the joints have other names than in our URDF.
+# A launch file starts the standard program where it is installed, if the joints have the names of our URDF.
 _FRAMES = (
     NodeRow(STANDARD_FRAMES, STANDARD_FRAMES, _PUBLISHER, enabled_by=STANDARD_FRAMES),
     NodeRow(
@@ -177,25 +177,19 @@ def arguments(graph: str) -> tuple[Argument, ...]:
     return tuple(argument for name, argument in ARGUMENTS.items() if name in used)
 
 
-def specs(graph: str, given: Mapping[str, object] | None = None) -> tuple[NodeSpec, ...]:
+def specs(
+    graph: str, given: Mapping[str, object] | None = None, *, in_launch_file: bool = False
+) -> tuple[NodeSpec, ...]:
     """Returns the processes of a graph for these arguments, given as texts or values.
 
-    Raises GraphError or FileError.
+    A launch file can also start the programs of other packages that take the place of one of ours. Raises GraphError
+    or FileError.
     """
     values = argument_values(graph, arguments(graph), given or {})
     if "bus" in values:
         values.setdefault("servo_port", str(Path(tempfile.gettempdir(), f"hexapod_bus_{os.getpid()}")))
-    rows = (row for row in GRAPHS[graph] if not row.enabled_by or _enabled(row, graph, values))
-    return tuple(_spec(row, values) for row in rows)
-
-
-def launched(graph: str, given: Mapping[str, str]) -> dict[str, str]:
-    """Arguments of a launch file: a robot gets its frames where robot_state_publisher is installed.
-
-    Not with a joint mapping: its user has a URDF of another program, to be published with `display`.
-    """
-    standard = graph in WALKING and not given.get("joint_mapping") and _installed(STANDARD_FRAMES)
-    return {**given, STANDARD_FRAMES: given[STANDARD_FRAMES] or str(standard).lower()} if standard else dict(given)
+    frames = _frames_node(graph, values, in_launch_file=in_launch_file)
+    return tuple(_spec(row, values) for row in GRAPHS[graph] if _enabled(row, graph, values, frames))
 
 
 def _installed(package: str) -> bool:
@@ -206,9 +200,12 @@ def _installed(package: str) -> bool:
     return True
 
 
-def _enabled(row: NodeRow, graph: str, values: Mapping[str, ParameterValue]) -> bool:
+def _enabled(row: NodeRow, graph: str, values: Mapping[str, ParameterValue], frames: str) -> bool:
+    """Whether a node is started; `frames` is the one for the frames of the links."""
     if row.enabled_by == STANDARD_FRAMES:
-        return row.executable == _frames_node(graph, values)
+        return row.executable == frames
+    if not row.enabled_by:
+        return True
     if row.enabled_by in values:
         return bool(values[row.enabled_by])
     if row.enabled_by == "imu":
@@ -216,14 +213,18 @@ def _enabled(row: NodeRow, graph: str, values: Mapping[str, ParameterValue]) -> 
     return row.enabled_by == "web" and graph in WITH_PAGE
 
 
-def _frames_node(graph: str, values: Mapping[str, ParameterValue]) -> str:
-    """Which node publishes the frames of the links; empty: none."""
-    if graph == "display":  # the robot has published its own, unless this is another URDF
+def _frames_node(graph: str, values: Mapping[str, ParameterValue], *, in_launch_file: bool) -> str:
+    """Which node publishes the URDF and the frames of its links; empty: none.
+
+    A robot publishes its own. With a joint mapping, its user has another URDF, to be published with `display`.
+    """
+    if graph == "display":
         other = is_urdf(str(values["robot"])) or bool(values["ros2_control"])
         return STANDARD_FRAMES if values.get(STANDARD_FRAMES, other) else ""
-    if not values.get(STANDARD_FRAMES):
+    mapped = "joint_mapping" in values
+    if graph not in WALKING or not values.get(STANDARD_FRAMES, not mapped):
         return ""
-    return STANDARD_FRAMES if "joint_mapping" not in values and _installed(STANDARD_FRAMES) else OWN_FRAMES
+    return STANDARD_FRAMES if in_launch_file and not mapped and _installed(STANDARD_FRAMES) else OWN_FRAMES
 
 
 def _spec(row: NodeRow, values: Mapping[str, ParameterValue]) -> NodeSpec:

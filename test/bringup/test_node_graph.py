@@ -29,8 +29,8 @@ ROWS = [(name, row) for name, rows in node_graph.GRAPHS.items() for row in rows]
 WALKING = ("sim", "bringup")
 
 
-def by_name(name, **given):
-    return {spec.executable: spec for spec in node_graph.specs(name, given)}
+def by_name(name, in_launch_file=False, **given):
+    return {spec.executable: spec for spec in node_graph.specs(name, given, in_launch_file=in_launch_file)}
 
 
 @pytest.mark.parametrize(("name", "row"), ROWS, ids=lambda value: getattr(value, "executable", value))
@@ -215,30 +215,29 @@ def installed(request, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("graph", WALKING)
-def test_a_launch_file_publishes_the_frames_of_the_links_where_robot_state_publisher_is_installed(installed, graph):
-    given = {argument.name: "" for argument in node_graph.arguments(graph)}
-    nodes = by_name(graph, **node_graph.launched(graph, given))
-    assert FRAMES & set(nodes) == ({"robot_state_publisher"} if installed else set())
-    off = node_graph.launched(graph, {**given, "robot_state_publisher": "false"})
-    assert not FRAMES & set(by_name(graph, **off))
-    if installed:
-        assert nodes["robot_state_publisher"].parameters["robot_description"].count("<joint") >= 18
+def test_one_node_publishes_the_frames_of_the_links_the_standard_one_where_a_launch_file_can_start_it(installed, graph):
+    given = {argument.name: "" for argument in node_graph.arguments(graph)} | {"tf_frame_prefix": "a/"}
+    off = {**given, "robot_state_publisher": "false"}
+    for in_launch_file in (False, True):
+        nodes = by_name(graph, in_launch_file=in_launch_file, **given)
+        name = "robot_state_publisher" if installed and in_launch_file else "link_frames"
+        assert FRAMES & set(nodes) == {name}
+        assert nodes[name].parameters["tf_frame_prefix" if name == "link_frames" else "frame_prefix"] == "a/"
+        assert nodes[name].parameters.get("robot_description", "<joint" * 18).count("<joint") >= 18
+        assert not FRAMES & set(by_name(graph, in_launch_file=in_launch_file, **off))
 
 
-def test_on_request_one_node_publishes_the_frames_and_it_is_ours_where_the_other_cannot(installed, tmp_path):
-    nodes = by_name("sim", robot_state_publisher="true", tf_frame_prefix="a/")
-    name = "robot_state_publisher" if installed else "link_frames"
-    assert FRAMES & set(nodes) == {name}
-    assert nodes[name].parameters["frame_prefix" if installed else "tf_frame_prefix"] == "a/"
+def test_of_a_robot_with_a_joint_mapping_our_frames_are_published_on_request(installed, tmp_path):
     rows = [f"  {name}: {{name: {name}, sign: 1, offset: 0.0}}\n" for name in joint_names(STANDARD)]
     (tmp_path / "mine.joints.yaml").write_text("joints:\n" + "".join(rows))
     mapped = {"joint_mapping": str(tmp_path / "mine.joints.yaml")}
-    assert FRAMES & set(by_name("sim", robot_state_publisher="true", **mapped)) == {"link_frames"}
-    assert not FRAMES & set(by_name("sim", **node_graph.launched("sim", {**mapped, "robot_state_publisher": ""})))
+    assert not FRAMES & set(by_name("sim", in_launch_file=True, **mapped))
+    on_request = by_name("sim", in_launch_file=True, robot_state_publisher="true", **mapped)
+    assert FRAMES & set(on_request) == {"link_frames"}
 
 
 def test_in_one_process_the_standard_program_runs_beside_it_and_ours_within(installed):
-    merged, *others = in_one(node_graph.specs("bringup", {"robot_state_publisher": "true"}))
+    merged, *others = in_one(node_graph.specs("bringup", in_launch_file=True))
     assert {spec.executable for spec in others} == ({"robot_state_publisher"} if installed else set())
     assert ("link_frames" in {part.executable for part in parts(merged.arguments)}) is not installed
 

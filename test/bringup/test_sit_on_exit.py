@@ -51,7 +51,7 @@ def test_in_one_process_a_walking_robot_sits_down_too_and_after_a_crash_the_serv
 def test_a_walking_robot_sits_down_when_all_processes_are_signalled_at_once_as_by_systemd(launched):
     robot_ = launched(standing_joints())
     robot_.walk()
-    assert len(robot_.nodes()) == 4
+    assert len(robot_.nodes()) == 5
     angles, text = robot_.end(signal.SIGTERM, *robot_.nodes(), robot_.process.pid)
     assert_sat_down(robot_, angles, text)
     assert robot_.process.returncode == 0 and "died" not in text, text

@@ -51,6 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--adaptive-touch-down", action="store_true", help="lower each foot until it touches the ground"
     )
     parser.add_argument("--imu-levelling", action="store_true", help="keep the body level by the IMU")
+    parser.add_argument(
+        "--no-frames", action="store_true", help="publish neither robot_description nor the frames of the links"
+    )
     parser.add_argument("--one-process", action="store_true", help="run all nodes in one process")
     _add_page(parser.add_argument_group("page in the browser"))
     _add_world(parser.add_argument_group("world"))

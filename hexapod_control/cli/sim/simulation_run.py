@@ -131,6 +131,7 @@ class SimulationRun:
         arguments |= {"joint_mapping": args.joint_mapping} if args.joint_mapping else {}
         arguments |= {name: True for name in ("adaptive_touch_down", "imu_levelling") if getattr(args, name)}
         arguments |= {"tf_frame_prefix": _prefix(args.namespace)}
+        arguments |= {"robot_state_publisher": False} if args.no_frames else {}
         arguments |= {"web": not args.no_web, "web_lan": args.lan}
         arguments |= {"camera_rate": args.camera} if args.camera else {}
         arguments |= {"web_port": args.port} if args.port is not None else {}

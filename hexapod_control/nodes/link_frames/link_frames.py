@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node link_frames: robot_description and the frames of the links, from the robot file and joint_states.
 
-It publishes what robot_state_publisher does, with the same topics and rate, where that program is not installed; RViz
-and Foxglove then show the robot. Of the two only one may run: both publish the same frames.
+It publishes what robot_state_publisher does, with the same topics and rate, where that program is not installed or not
+started; RViz and Foxglove then show the robot. Of the two only one may run: both publish the same frames.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import time
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState, MultiDOFJointState
+from support.real_time.frame_tree import FrameTree
 from support.real_time.ros_bench import Bench, Stream, twist
 from support.real_time.web.web_bench import Loop, Visitor
 
@@ -50,10 +51,17 @@ def robot():
 
 def test_the_nodes_of_a_walking_robot_never_change_a_message_that_was_handed_to_them(robot):
     bench, handover, made = robot
-    assert set(made) == NAMES | {"web"}
+    assert set(made) == NAMES | {"web", "link_frames"}
     bench.spin(1.0)
     assert handover.delivered == {JointState, MultiDOFJointState, DiagnosticArray}
     assert not handover.changed
+
+
+def test_the_links_of_its_urdf_are_frames_below_odom(robot):
+    bench, _, _ = robot
+    tree = FrameTree(bench)
+    bench.until(tree.whole, what="all links in the frame tree")
+    assert len(tree.links) == 2 + 6 * 4
 
 
 def test_while_the_executor_hangs_the_thread_of_the_driver_makes_the_servos_hold(robot):
@@ -104,7 +112,7 @@ def test_the_arguments_of_one_process_describe_all_its_nodes():
         (spec.executable, spec.parameters, spec.remaps, spec.needs) for spec in specs
     ]
     order = [spec.executable for spec in ending_order(found)]
-    assert set(order) == NAMES
+    assert set(order) == NAMES | {"link_frames"}
     assert order[-2:] == ["inverse_kinematics", "servo_driver"]
     assert merged(node_graph.specs("sim")).executable == "sim_process"
 

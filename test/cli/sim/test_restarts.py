@@ -12,6 +12,7 @@ import signal
 import pytest
 from nav_msgs.msg import Odometry
 from std_msgs.msg import String
+from support.real_time.frame_tree import FrameTree
 from support.real_time.programs import MAX_WAIT_S, processes
 
 from hexapod_control.config.robots.robot_file import load
@@ -21,7 +22,7 @@ from hexapod_control.ros.qos import LATCHED
 pytestmark = [pytest.mark.heavy, pytest.mark.physics]
 
 FALLEN_M = 0.07  # of base_link; a lower robot has sunk
-NODES = {"mujoco_sim", "gait_planner", "inverse_kinematics", "odometry"}
+NODES = {"mujoco_sim", "gait_planner", "inverse_kinematics", "odometry", "link_frames"}
 STARTS_AGAIN = "died with exit code -9 (SIGKILL): it starts again"
 
 
@@ -66,7 +67,9 @@ def test_nodes_that_are_killed_under_a_walking_robot_come_back(start, bench, tmp
     file = tmp_path / "mine.yaml"
     file.write_text(load("phantomx").path.read_text())
     command = start("--demo", "--no-web", "--segment", "60", "--robot", str(file))
+    tree = FrameTree(bench)
     robot, pids = WalkingRobot(bench), processes()
+    robot.until(tree.whole, "all links in the frame tree")
     assert set(pids) == NODES
     assert any(tmp_path.glob("hexapod_*"))
     file.write_text("nodes that are started again must not read this: [")
@@ -81,7 +84,7 @@ def test_nodes_that_are_killed_under_a_walking_robot_come_back(start, bench, tmp
     robot.until(lambda: robot.walks() and len(robot.odometry) > count, "walking with odometry")
     again = processes()
     assert set(again) == NODES
-    assert {name for name in NODES if again[name] == pids[name]} == {"mujoco_sim"}
+    assert {name for name in NODES if again[name] == pids[name]} == {"mujoco_sim", "link_frames"}
     assert min(message.pose.pose.position.z for message in robot.truth[low:]) > FALLEN_M
     back = robot.odometry[count]
     assert back.pose.pose.position.x > 0.5 * seen[0]  # not from the origin again
