@@ -22,6 +22,7 @@ from hexapod_control.bringup.shared_process import command_line, in_one, parts
 from hexapod_control.config.errors import FileError, RobotFileError
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.names import STANDARD, joint_names
+from hexapod_control.core.simulated_world import WORLDS
 from hexapod_control.ros import parameters
 from hexapod_control.ros.distribution import stamped_by_default
 
@@ -126,7 +127,7 @@ def test_a_robot_file_is_found_from_every_folder(tmp_path, monkeypatch):
         ("teleop", {"zzz": "x"}, "zzz: unknown argument of teleop, known are namespace, use_sim_time"),
         ("sim", {"seed": "many"}, 'seed: must be in [0, 2147483647], is "many"'),
         ("sim", {"use_sim_time": "maybe"}, "use_sim_time: must be true or false, is 'maybe'"),
-        ("sim", {"world": "moon"}, "world must be one of flat, slope, blocks, bumps, obstacles, is 'moon'"),
+        ("sim", {"world": "moon"}, f"world must be one of {', '.join(WORLDS)}, is 'moon'"),
         ("sim", {"servo_model": "rocket"}, "servo_model must be one of ax12, mg90s, "),
         ("sim", {"friction": "nan"}, "friction: must be in [0.01, 5], is nan"),
         ("sim", {"bus": "loopback"}, "bus: must be one of feetech_st, "),

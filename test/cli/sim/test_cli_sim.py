@@ -18,6 +18,7 @@ from hexapod_control.cli.sim import simulation_run
 from hexapod_control.clients.robot_client import TrajectoryLog, TrajectorySample
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
+from hexapod_control.core.simulated_world import WORLDS
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
 
@@ -125,7 +126,7 @@ def names(states):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--world", "moon"], "--world must be one of flat, slope, blocks, bumps, obstacles, is 'moon'"),
+        (["--world", "moon"], f"--world must be one of {', '.join(WORLDS)}, is 'moon'"),
         (["--payload", "-1"], "--payload: must be in [0, 20] kg, is -1"),
         (["--servo-model", "rocket"], "--servo-model must be one of ax12, mg90s, "),
         (["--gait", "trot"], f"unknown gait 'trot'; known: {', '.join(GAITS)}"),

@@ -15,6 +15,7 @@ from support.real_time.simulator_rig import MANY, OFF, ON, Rig
 
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.core import names
+from hexapod_control.core.simulated_world import WORLDS
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
 from hexapod_control.nodes.mujoco_sim.running_world import MAX_WAIT_S
 from hexapod_control.ros import messages
@@ -309,7 +310,7 @@ def test_an_exception_in_a_callback_is_reported_and_the_robot_holds(rig, monkeyp
 @pytest.mark.parametrize(
     ("parameters", "error", "sentence"),
     [
-        ({"world": "moon"}, ParameterError, "world must be one of flat, slope, blocks, bumps, obstacles"),
+        ({"world": "moon"}, ParameterError, f"world must be one of {', '.join(WORLDS)}"),
         ({"payload": -1.0}, ParameterError, "payload must be in [0, 20] kg"),
         ({"servo_model": "rocket"}, ParameterError, "servo_model must be one of ax12, mg90s, "),
         ({"rate": math.nan}, ParameterError, "rate must be in [50, 500] Hz"),

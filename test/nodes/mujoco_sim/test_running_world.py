@@ -248,7 +248,7 @@ def test_a_servo_model_replaces_that_of_the_robot_file(name, phantomx):
 @pytest.mark.parametrize(
     ("settings", "what"),
     [
-        ({"world": "moon"}, "world must be one of flat, slope, blocks, bumps, obstacles"),
+        ({"world": "moon"}, f"world must be one of {', '.join(WORLDS)}"),
         ({"friction": float("nan")}, "friction must be in"),
         ({"payload": -1.0}, "payload must be in"),
         ({"servo_model": "ax13"}, "servo_model must be one of ax12"),
