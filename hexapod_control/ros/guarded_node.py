@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import socket
 import sys
 import threading
 import time
@@ -162,6 +163,11 @@ class GuardedNode(ReportingNode):
     def status(self) -> Mapping[str, object]:
         """Returns the values for /diagnostics; called once per second."""
         return {}
+
+    @property
+    def hardware_id(self) -> str:
+        """What /diagnostics reports on: the robot, by its namespace, or else by the name of its computer."""
+        return self.get_namespace().strip("/") or socket.gethostname()
 
     def every_second(self) -> None:
         """Called once per second of steady time."""
@@ -377,7 +383,7 @@ class GuardedNode(ReportingNode):
         summary = next(iter(self.recent_reports()), "ok")
         name = self.get_fully_qualified_name()
         stamp = self.get_clock().now().to_msg()
-        self._diagnostics.publish(messages.diagnostics(name, self.get_name(), worst, summary, self.status(), stamp))
+        self._diagnostics.publish(messages.diagnostics(name, self.hardware_id, worst, summary, self.status(), stamp))
 
 
 def _name(callback: Any) -> str:

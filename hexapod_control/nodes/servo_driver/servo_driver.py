@@ -34,7 +34,7 @@ from hexapod_control.ros.qos import COMMAND
 from hexapod_control.ros.row_messages import JointLayout
 from hexapod_control.ros.started_files import started_mapping, started_robot
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneError
-from hexapod_control.servos.bus.serial_port import latency, slow_adapter
+from hexapod_control.servos.bus.serial_port import adapter_id, latency, slow_adapter
 from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.driver.driver import Driver
 from hexapod_control.servos.driver.target_follower import SPEED_MARGIN
@@ -252,6 +252,11 @@ class ServoDriverNode(GuardedNode):
             "loads": _numbers(snapshot.loads),
             "feet": self._output.foot_contact_status(snapshot),
         }
+
+    @property
+    def hardware_id(self) -> str:
+        """The adapter of the servo bus, by its serial number, or else the robot."""
+        return adapter_id(self._servos.port) or super().hardware_id
 
     def _by_joint(self, counts: Sequence[int]) -> str:
         texts = [f"{name} {count}" for name, count in zip(self._layout.names, counts, strict=False) if count]

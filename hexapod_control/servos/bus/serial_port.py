@@ -178,6 +178,13 @@ def reason(path: str, baud: int, error: BaseException) -> str:
     return f"{path}: cannot be opened: {error}"
 
 
+def adapter_id(port: str) -> str:
+    """Name of the USB adapter behind a port, with its serial number, as the system gives it; empty without one."""
+    with contextlib.suppress(OSError):
+        return next((entry.name for entry in BY_ID.iterdir() if entry.samefile(port)), "")
+    return ""
+
+
 def _present_ports() -> str:
     try:
         found = sorted(str(entry) for entry in BY_ID.iterdir())

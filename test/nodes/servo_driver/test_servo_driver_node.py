@@ -2,6 +2,7 @@
 """servo_driver as a node over an emulated bus: its topics and its requests to the planner."""
 
 import math
+import os
 import re
 import signal
 import sys
@@ -30,6 +31,7 @@ from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED
 from hexapod_control.ros.row_messages import JointLayout
+from hexapod_control.servos.bus import serial_port
 from hexapod_control.servos.driver.telemetry import TorqueState
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols.feetech_st import FeetechMode, FeetechStRegister
@@ -64,13 +66,17 @@ def test_the_chain_stands_and_walks_on_emulated_servos(bench, wire):
     assert driver.status()["feedback"] == "measured"
 
 
-def test_battery_and_diagnostics_report_the_readings_of_the_bus(bench, wire):
+def test_battery_and_diagnostics_report_the_readings_of_the_bus(bench, wire, tmp_path, monkeypatch):
     wire = wire()
+    monkeypatch.setattr(serial_port, "BY_ID", tmp_path / "by-id")
+    serial_port.BY_ID.mkdir()
+    (serial_port.BY_ID / "usb-FTDI_FT232R_A50285BI-if00-port0").symlink_to(os.path.realpath(wire.parameters["port"]))
     driver = wire.driver(bench)
     received, batteries = bench.listen(DiagnosticArray, "/diagnostics"), bench.listen(BatteryState, "battery_state")
     bench.until(lambda: batteries, 4.0)
     assert batteries[-1].voltage == pytest.approx(11.1, abs=0.1)
     bench.until(lambda: any(s.values and _values(s).get("loop Hz", "0.0") != "0.0" for m in received for s in m.status))
+    assert received[-1].status[0].hardware_id == "usb-FTDI_FT232R_A50285BI-if00-port0"
     values = _values(received[-1].status[0])
     assert values["feedback"] == "measured"
     assert 10.0 < float(values["loop Hz"]) < 55.0  # 50, or less on a loaded machine
