@@ -12,16 +12,20 @@ from hexapod_control.ros.qos import LATCHED, LATCHED_TREE, SAMPLES
 class FrameTree:
     """What is published on /tf, /tf_static and robot_description from now on."""
 
-    def __init__(self, bench):
+    def __init__(self, bench, namespace=""):
         self._moving = bench.listen(TFMessage, "/tf", SAMPLES)
         self._fixed = bench.listen(TFMessage, "/tf_static", LATCHED_TREE)
-        self.descriptions = bench.listen(String, "robot_description", LATCHED)
+        self.descriptions = bench.listen(String, f"{namespace}/robot_description".lstrip("/"), LATCHED)
+
+    @property
+    def transforms(self):
+        """Every transform that was received."""
+        return [each for message in (*self._fixed, *self._moving) for each in message.transforms]
 
     @property
     def parents(self):
         """Name of the parent of each frame."""
-        sent = [*self._fixed, *self._moving]
-        return {each.child_frame_id: each.header.frame_id for message in sent for each in message.transforms}
+        return {each.child_frame_id: each.header.frame_id for each in self.transforms}
 
     @property
     def links(self):

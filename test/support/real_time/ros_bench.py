@@ -199,10 +199,10 @@ def twist(vx: float = 0.0, vy: float = 0.0, wz: float = 0.0) -> TwistMessage:
 class Stream:
     """Publishes what `command` returns, at `rate` [Hz], until stopped."""
 
-    def __init__(self, bench, command, rate=20.0, kind=None, node=None):
+    def __init__(self, bench, command, rate=20.0, kind=None, node=None, topic="cmd_vel"):
         """`kind` is the type of the messages; None: they are Twist, sent as the nodes expect by default."""
         self.bench, self.node = bench, node or bench.probe
-        self.publisher = bench.publisher(kind or VELOCITY_TYPE, "cmd_vel", node=self.node)
+        self.publisher = bench.publisher(kind or VELOCITY_TYPE, topic, node=self.node)
         self._sender = self.publisher if kind else VelocityPublisher(bench, self.publisher)
         self.command, self._stopped = command, False
         self.timer = self.node.create_timer(1.0 / rate, self._send)
