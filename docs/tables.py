@@ -37,6 +37,7 @@ from hexapod_control.nodes.web.web import WebNode
 from hexapod_control.ros import parameters
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.message_types import TFMessage
+from hexapod_control.ros.service_introspection import IntrospectionSettings
 from hexapod_control.servos.settings import io_section, servo_section
 
 REFERENCE = Path(__file__).with_name("reference.md")
@@ -159,6 +160,15 @@ SECTIONS: Mapping[str, str] = {  # of a robot file, in the words above its keys
 }
 OF_ROS = ("/rosout", "/parameter_events", "/parameter_events_descriptors")  # of every node
 GLOBAL = ("/clock", "/tf", "/tf_static", "/diagnostics")
+OF_EVERY_NODE = ("/clock", "/parameter_events", "/rosout", "robot_nodes")  # topics in the policy of SROS2
+SOMETIMES = ("image_raw/compressed", "*/_service_event")  # topics that a robot has with a parameter only
+OWN_SERVICES = tuple(
+    f"*/{name}"
+    for name in (
+        *("describe_parameters", "get_parameter_types", "get_parameters", "list_parameters", "set_parameters"),
+        *("set_parameters_atomically", "get_type_description"),
+    )
+)
 MISSING = "not described in docs/tables.py"
 LIVE = SCALED = " \\*"  # behind a parameter that may change while its node runs, behind a value that follows the size
 BY_DISTRIBUTION = "false; true from ROS 2 Kilted on"
@@ -176,7 +186,7 @@ class Interface(NamedTuple):
 
     types: set[str]
     sources: list[str]  # nodes that publish it, or offer the service
-    readers: list[str]
+    readers: list[str]  # nodes that subscribe to it, or call the service
     latched: set[bool]
     published: set[str]  # QoS profiles as texts
     subscribed: set[str]
@@ -242,6 +252,8 @@ def interfaces() -> tuple[Mapping[str, Interface], Mapping[str, Interface]]:
             for service in (*node.services, *node.threads.urgent_services):
                 if not service.srv_type.__module__.startswith(("rcl_interfaces", "type_description")):
                     at(services, node.resolve_service_name(service.srv_name), service.srv_type).sources.append(name)
+            for client in node.clients:
+                at(services, node.resolve_service_name(client.srv_name), client.srv_type).readers.append(name)
     finally:
         if not context_was_up:
             rclpy.try_shutdown()
@@ -289,8 +301,37 @@ def services() -> str:
     rows = [
         (f"`{name}`", f"`{' or '.join(sorted(item.types))}`", _names(item.sources), what)
         for name, item, what in _in_order(interfaces()[1], SERVICES)
+        if item.sources
     ]
     return table(("service", "type", "node", "what it does"), rows)
+
+
+def policy() -> str:
+    """The enclaves of config/sros2_policy.xml: what the nodes of a robot use together, and what an operator may do."""
+    topics, services = interfaces()
+    commands = [name for name, item in topics.items() if not item.sources or {"teleop", "web"} & {*item.sources}]
+    robot = (
+        ("topics", "publish", [*OF_EVERY_NODE, *SOMETIMES, *(name for name, item in topics.items() if item.sources)]),
+        ("topics", "subscribe", [*OF_EVERY_NODE, *(name for name, item in topics.items() if item.readers)]),
+        ("services", "reply", [*OWN_SERVICES, *(name for name, item in services.items() if item.sources)]),
+        ("services", "request", [name for name, item in services.items() if item.readers]),
+    )
+    operator = (
+        ("topics", "publish", [*OF_EVERY_NODE, *commands]),
+        ("topics", "subscribe", ["*", "/*"]),
+        ("services", "reply", OWN_SERVICES),
+        ("services", "request", ["*"]),
+    )
+    return "\n".join((_enclave("robot", robot), _enclave("operator", operator)))
+
+
+def _enclave(name: str, rules: Sequence[tuple[str, str, Sequence[str]]]) -> str:
+    lines = [f'    <enclave path="/hexapod/{name}">', "      <profiles>", f'        <profile ns="/" node="{name}">']
+    for kind, access, names in rules:
+        lines.append(f'          <{kind} {access}="ALLOW">')
+        lines += [f"            <{kind[:-1]}>{name}</{kind[:-1]}>" for name in sorted(set(names))]
+        lines.append(f"          </{kind}>")
+    return "\n".join((*lines, "        </profile>", "      </profiles>", "    </enclave>"))
 
 
 def _default(value: object) -> str:
@@ -315,10 +356,10 @@ def node_parameters() -> str:
     for node, module in modules().items():
         found = [kind for name, kind in vars(module).items() if name.endswith("Settings") and is_dataclass(kind)]
         kinds = [kind for kind in found if not kind.__module__.startswith("hexapod_control.servos")]  # robot files'
-        for row in (_parameter(row) for kind in kinds for row in parameters.table(kind)):
+        for row in (_parameter(row) for kind in (IntrospectionSettings, *kinds) for row in parameters.table(kind)):
             owners.setdefault(row, []).append(node)
     head = ("parameter", "default", "bounds", "what it is")
-    shared = [(*row, ", ".join(nodes)) for row, nodes in owners.items() if len(nodes) > 1]
+    shared = [(*row, _names(nodes)) for row, nodes in owners.items() if len(nodes) > 1]
     parts = [f"### Of several nodes\n\n{table((*head, 'nodes'), shared)}"]
     for node in modules():
         own = [row for row, nodes in owners.items() if nodes == [node]]
@@ -469,6 +510,7 @@ PAGES: Mapping[Path, Mapping[str, Callable[[], str]]] = {
     REFERENCE.with_name("robot-file.md"): {"robot file": robot_file},
     REFERENCE.with_name("your-servos.md"): {"servo models": servo_models},
     REFERENCE.with_name("gallery.md"): {"gallery": gallery},
+    REFERENCE.parents[1] / "config" / "sros2_policy.xml": {"policy": policy},
 }
 
 

@@ -35,9 +35,12 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.monitoring.clock_monitor import ClockMonitor
 from hexapod_control.ros.monitoring.graph_identity import Phase
 from hexapod_control.ros.monitoring.qos_monitor import QosMonitor
-from hexapod_control.ros.parameters import CHANGES, accept_dumps, refusal, undeclared
+from hexapod_control.ros.parameters import CHANGES, accept_dumps, declare, refusal, undeclared
 from hexapod_control.ros.qos import EVENTS
+from hexapod_control.ros.qos_overrides import PUBLISHER, SUBSCRIPTION, overridden
 from hexapod_control.ros.row_messages import MessageError
+from hexapod_control.ros.service_introspection import IntrospectionSettings
+from hexapod_control.ros.service_introspection import configure as introspect
 from hexapod_control.ros.transport.handover import Handover, LocalSubscription
 from hexapod_control.ros.transport.polling import FOREIGN_POLL_PERIOD_S, POLL_PERIOD_S, PollingNode
 from hexapod_control.ros.transport.senders import LOCAL
@@ -135,6 +138,7 @@ class GuardedNode(ReportingNode):
         self.phase = Phase.DRIVING  # changed by `enter` only
         self.closing = ExitStack()  # closed first by destroy_node, also for nodes that could not start
         self.duties: list[Callable[[], None]] = []  # called every HOUSEKEEPING_PERIOD_S
+        self._introspection = IntrospectionSettings()
         self._qos = QosMonitor(
             self, self.guarded_event, lambda kind, text: self.report(kind, ReportLevel.WARNING, text)
         )
@@ -149,6 +153,7 @@ class GuardedNode(ReportingNode):
         self.started = time.monotonic()
         self.received: Counter[str] = Counter()  # received messages by topic, including refused ones
         self.housekeeping_runs = 0
+        self._introspect(declare(self, IntrospectionSettings, self._introspect))
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", EVENTS)
         self.create_timer(HOUSEKEEPING_PERIOD_S, self._housekeeping, clock=self.steady)
 
@@ -231,7 +236,13 @@ class GuardedNode(ReportingNode):
 
     # --- guarded callbacks -------------------------------------------------------------------------------------------
 
-    def create_subscription(self, msg_type: Any, topic: str, callback: Any, *args: Any, **options: Any) -> Any:
+    def _qos_of(self, entity: str, topic: str, profile: Any) -> Any:
+        """The profile of a topic with the overrides of the user; rclpy knows them once a node is half constructed."""
+        return overridden(self, getattr(self, "_parameter_overrides", {}), entity, topic, profile)
+
+    def create_subscription(
+        self, msg_type: Any, topic: str, callback: Any, qos_profile: Any, *args: Any, **options: Any
+    ) -> Any:
         """As in rclpy, guarded. A message that is too large, or whose callback raises MessageError, is refused.
 
         Subscriptions are raw: a message that is too large is refused before it is decoded. While `needed` (a function
@@ -268,7 +279,8 @@ class GuardedNode(ReportingNode):
             options["with_sender"] = True
         if self._handover is not None:  # most messages do not come through the middleware
             options["polled"] = False
-        subscription = super().create_subscription(msg_type, topic, receive, *args, **{**options, "raw": True})
+        qos = self._qos_of(SUBSCRIPTION, topic, qos_profile)
+        subscription = super().create_subscription(msg_type, topic, receive, qos, *args, **{**options, "raw": True})
         if self._handover is not None:
             self._handover.add(subscription.topic_name, local, subscription.qos_profile)
             self._local[subscription] = local
@@ -280,13 +292,14 @@ class GuardedNode(ReportingNode):
             self._handover.remove(subscription.topic_name, self._local.pop(subscription))
         return bool(super().destroy_subscription(subscription))
 
-    def create_publisher(self, msg_type: Any, topic: str, *args: Any, **options: Any) -> Any:
+    def create_publisher(self, msg_type: Any, topic: str, qos_profile: Any, *args: Any, **options: Any) -> Any:
         """As in rclpy; returns a TopicPublisher, and subscribers with incompatible QoS are reported."""
         options.setdefault("event_callbacks", self._qos.of_publisher(topic))
         publisher_class: Any = partial(
             TopicPublisher, silent=lambda: self.phase is Phase.SILENT and topic not in AUDIBLE, handover=self._handover
         )
-        return super().create_publisher(msg_type, topic, *args, publisher_class=publisher_class, **options)
+        qos = self._qos_of(PUBLISHER, topic, qos_profile)
+        return super().create_publisher(msg_type, topic, qos, *args, publisher_class=publisher_class, **options)
 
     def create_timer(self, timer_period_sec: float, callback: Any, *args: Any, **options: Any) -> Any:
         """As in rclpy, guarded."""
@@ -323,7 +336,16 @@ class GuardedNode(ReportingNode):
                     response.message = f"{name} failed: {error}"
                 return response
 
-        return super().create_service(srv_type, srv_name, guarded, **options)
+        service = super().create_service(srv_type, srv_name, guarded, **options)
+        if self._introspection != IntrospectionSettings():
+            introspect(service, self.get_clock(), self._introspection)
+        return service
+
+    def _introspect(self, settings: IntrospectionSettings) -> None:
+        changed = settings != self._introspection
+        self._introspection = settings
+        for service in self.services if changed else ():
+            introspect(service, self.get_clock(), settings)
 
     def run_in_executor(self, callback: Callable[[], None]) -> None:
         """Runs a guarded callback in the executor that spins this node, if there is one. Thread-safe."""

@@ -199,7 +199,9 @@ def undeclared(node: Node, words: Sequence[str]) -> Iterator[str]:
     known = node.list_parameters([], 0).names
     for name, alone in dict(_given(node, words)).items():
         hint = did_you_mean(name, known)
-        if name not in known and not name.startswith("qos_overrides.") and (hint or alone):
+        if name.startswith("qos_overrides.") and name not in known and alone:
+            yield f"{node.get_name()} has no topic for {quoted(name)}, which has no effect; give its full name"
+        elif name not in known and (hint or alone):
             hint = hint or f"`ros2 param list {node.get_fully_qualified_name()}` shows its parameters"
             yield f"{node.get_name()} has no parameter {quoted(name)}, which has no effect; {hint}"
 
