@@ -227,7 +227,7 @@ class ClientSessions:
         self._blocked = True
         self._moving_until = LONG_AGO
         self._note_stop(body.what, client.name)
-        stopped = Send(0, "stopped", {"what": body.what, "by": client.name})
+        stopped = Send(0, "stopped", {"what": body.what, "by": client.name, "client": client.number})
         return [Forward(client.number, DriveMessage(False)), Forward(client.number, body), stopped]
 
     # --- control ------------------------------------------------------------------------------------

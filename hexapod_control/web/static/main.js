@@ -89,11 +89,13 @@ const releaseInputs = () => {
   for (const end of releases) end();
   velocity.stop();
 };
+let stopWhy = ""; // key of the text that says why this page itself has stopped the robot; empty: it was a button
 /**
  * @param {string} what
  * @param {string} label
  */
-function stopWith(what, label) {
+function stopWith(what, label, why = "") {
+  stopWhy = why;
   if (!request(what)) header.hint(t("not_sent", { what: label }));
   navigator.vibrate?.(VIBRATION);
   releaseInputs();
@@ -106,7 +108,7 @@ const nextSpeed = (/** @type {number} */ step) => {
 const setSpeed = (/** @type {number} */ share) => allowed("robot") && connection.send("speed", { share });
 /** @type {Record<string, (value?: any, more?: any) => void>} */
 const actions = {
-  stop: () => stopWith("stop", "STOP"),
+  stop: (why) => stopWith("stop", "STOP", why),
   estop: () => stopWith("estop", "E-STOP"),
   t: () => allowed("robot") && request("stand"),
   g: () => allowed("robot") && request("sit"),
@@ -217,7 +219,7 @@ connection.on("answer", (detail) => {
 });
 connection.on("stopped", (detail) => {
   releaseInputs();
-  header.hint(t(`log_${detail.what}`, { by: detail.by }));
+  header.hint(detail.client === people.me && stopWhy ? t(stopWhy) : t(`log_${detail.what}`, { by: detail.by }));
 });
 connection.on("log", (detail) => {
   const fresh = logPanel.replace(detail.events).filter(({ text }) => ["log_link", "log_silence"].includes(text));

@@ -109,13 +109,15 @@ def test_assistive_technology_finds_names_headings_and_the_state(told):
 
 
 def test_everything_is_reached_by_the_keyboard_alone(told):
-    page, left = told.page, set(REACHED.split())
+    page, reached = told.page, []
+    page.js("getSelection().removeAllRanges()")
     for _ in range(100):
         page.press("Tab", "Tab")
-        left.discard(page.js("document.activeElement.id"))
-        if not left:
+        reached.append(page.js("document.activeElement.id"))
+        if set(REACHED.split()) <= set(reached):
             break
-    assert not left
+    assert set(REACHED.split()) <= set(reached)
+    assert [name for name in reached if name][:3] == ["stop", "estop", "step"]
     told.shows("Standing", "good", "Sit")
     page.js("document.querySelector('#step').focus()")
     page.press("Enter", "Enter")
@@ -189,9 +191,30 @@ def test_a_gamepad_drives_with_its_dead_man_only_and_its_loss_is_a_stop(told):
     assert {messages.twist(message) for message in told.velocities} <= {ZERO}
     gamepad(told.page, buttons=(4,), axes=(0, -1, 0, 0))
     told.until(lambda: told.velocity.vx > 0.03)
+    told.called.clear()
+    told.page.js("globalThis.stops = 0; hexapod.connection.on('stopped', () => stops++)")
     gamepad(told.page, there=False)
     told.rest()
+    told.until(lambda: told.called == ["stop"])
+    told.until(lambda: told.page.js("stops") == 1, what="the report of the stop")
+    assert told.text("#hint") == "Gamepad lost: stopped"
     told.page.js("delete navigator.getGamepads; 0")
+
+
+def test_every_leg_of_a_robot_with_twelve_has_room_for_its_name_in_the_diagrams_on_a_phone(told):
+    page = told.page
+    page.resize(390, 844, touch=True)
+    page.js("""import("./plots/gait_diagram.js").then(({GaitDiagram}) => {
+      const canvases = ["gait-diagram", "foot-forces"].map((id) => document.getElementById(id));
+      const six = hexapod.robot.shape;
+      new GaitDiagram(...canvases).shape({...six, legs: [...six.legs, ...six.legs]});
+      hexapod.sheets.show("charts");
+    })""")
+    for name in ("gait-diagram", "foot-forces"):
+        assert page.box(f"#{name}")[3] >= 12 * 11, "lines of 11 px overlap"
+    page.js("""for (const id of ["gait-diagram", "foot-forces"]) document.getElementById(id).style.minHeight = "";
+      hexapod.sheets.show("")""")
+    page.resize(1280, 720)
 
 
 @pytest.mark.parametrize("rest", [1, -1])

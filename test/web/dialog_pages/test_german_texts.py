@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every text of the program behind `hexapod new --page` has a German translation: questions, drawings and refusals."""
 
+import json
 import re
 
 import pytest
@@ -15,10 +16,13 @@ from hexapod_control.config.robots.draft.questions.question_table import questio
 from hexapod_control.config.robots.draft.questions.units import AnswerError
 from hexapod_control.config.robots.draft.views import views_svg
 from hexapod_control.config.robots.plausibility.check_values import RULES
-from hexapod_control.config.sentence import Sentence
+from hexapod_control.config.sentence import TEXTS, Sentence
+from hexapod_control.web.dialog_pages.request_server import PAGES
 
 GIVEN = {"offsets": YES, "servo": OTHER_SERVO}
 LABELS = re.compile(r"<(?:text|title)[^>]*>([^<]*[a-z][^<]*)<")
+TERMINAL = re.compile(r"Ctrl-C|Strg-C|\bEnter\b|Eingabetaste|\b(?:then )?type \w+|\bq cancels")
+IN_A_TERMINAL = {"introduction_self", "on_flat_floor", "introduction_identify", "on_stand"}  # programs without a page
 WRONG = {"body": ["1,5 2 3", "x", "2", "240 W 120 50", "90000 120 50"], "limits": ["10 -10 0 10 0 10"]}
 DOUBTFUL = ["52 133 66", "220 66 133"]  # lengths
 
@@ -60,6 +64,13 @@ def test_refusals_are_in_german():
             said.append(Sentence.of(error.value))
     assert len(said) == sum(map(len, WRONG.values()))
     assert not_in_german("new", said) == []
+
+
+def test_the_page_of_the_first_evening_never_speaks_of_keys_of_a_terminal():
+    for language in ("en", "de"):
+        page = json.loads((PAGES / "first" / "texts" / f"{language}.json").read_text())
+        told = {**TEXTS[language], **page}
+        assert [kind for kind, text in told.items() if kind not in IN_A_TERMINAL and TERMINAL.search(text)] == []
 
 
 def test_doubts_are_in_german():

@@ -322,8 +322,7 @@ export class Gamepads {
     this.ready = false;
     this.centers = new AxisCenters();
     this.velocity.release("pad");
-    this.actions.stop();
-    this.actions.tell("pad_lost");
+    this.actions.stop("pad_lost");
   }
 
   poll() {

@@ -5,6 +5,7 @@ import { short } from "../panels/presentation.js";
 
 const SPAN = 4000; // [ms] of the time axis
 const LABEL = 34; // [px]
+const ROW = 14; // [px] of a leg: its name must fit
 
 export class GaitDiagram {
   /** @type {string[]} */
@@ -29,6 +30,7 @@ export class GaitDiagram {
   /** @param {Shape} shape */
   shape(shape) {
     this.legs = shape.legs.map((leg) => short(leg.name));
+    for (const canvas of Object.values(this.canvases)) canvas.style.minHeight = `${ROW * this.legs.length}px`;
   }
 
   /** @param {(name: string) => string} color */

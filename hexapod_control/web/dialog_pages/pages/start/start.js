@@ -82,7 +82,7 @@ async function showRobots(name) {
       showChoice();
     };
     const facts = t("facts", { legs: robot.legs, mass: robot.mass, servo: robot.servo });
-    const text = [element("b", { textContent: robot.name }), element("small", { textContent: facts })];
+    const text = [element("b", {}, ...breakable(robot.name)), element("small", { textContent: facts })];
     const label = element("label", { className: "choice" }, input, ...text);
     label.insertAdjacentHTML("afterbegin", robot.picture);
     return label;
@@ -93,11 +93,17 @@ async function showRobots(name) {
 function showChoice() {
   const real = document.querySelector("[name=where]:checked").value === "real";
   const robot = robots.find((each) => each.name === chosen);
-  $("port").hidden = $("first").hidden = !real;
+  $("port").hidden = $("first").hidden = $("robot").hidden = !real;
   $("sim").hidden = real;
-  $("robot").hidden = !real || !robot?.ready;
+  $("robot").disabled = !robot?.ready;
+  $("not-ready").textContent = real && robot && !robot.ready ? t("not_ready") : "";
   const copied = robot && !robot.own;
   $("hint").textContent = real ? t(copied ? "hint_copy" : "hint_real", { file: `my_${chosen}.yaml` }) : t("hint_sim");
+}
+
+// The name of a file, which may be broken where its words end.
+function breakable(name) {
+  return name.split(/(?<=[_.-])/).flatMap((part) => [part, element("wbr")]);
 }
 
 async function start(what) {
