@@ -96,7 +96,9 @@ ARGUMENTS = {
         ),
         Argument("imu_levelling", TRUTH, "keep the body level by the IMU"),
         Argument("enable_odom_tf", TRUTH, "odometry broadcasts odom -> base_footprint (false with robot_localization)"),
-        Argument("odometry_mode", TEXT, "commanded, legs or legs_imu; empty: legs", choices=ODOMETRY_MODES),
+        Argument(
+            "odometry_mode", TEXT, "commanded, legs, legs_imu or legs_imu_3d; empty: legs", choices=ODOMETRY_MODES
+        ),
         Argument("tf_frame_prefix", TEXT, "prefix of every frame id, for several robots in one tf tree"),
         Argument("world", TEXT, f"ground of the simulation: {', '.join(WORLDS)}"),
         *(

@@ -28,6 +28,7 @@ from hexapod_control.clients.robot_client import RobotClient
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.robot_file import load, odometry_scale
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, wrap
+from hexapod_control.core.sensing.odometry import WITH_IMU
 from hexapod_control.ros import messages
 from hexapod_control.ros.qos import EVENTS
 
@@ -161,8 +162,8 @@ def _survey(
         distance_scale, turn_scale = _present_scale(robot_file, path)
         driven, _ = robot.drive(Twist(min(MAX_SPEED, SPEED_SHARE * client.maxima.vx), 0.0, 0.0), drives.distance)
         factors = {"distance": distance_scale * _ask(ask, "distance", driven) / driven}
-        if mode == "legs_imu":
-            tell("odometry runs in mode legs_imu, which takes rotations from the IMU: only the distance is measured")
+        if mode in WITH_IMU:
+            tell(f"odometry runs in mode {mode}, which takes rotations from the IMU: only the distance is measured")
             return factors
         rate = min(MAX_YAW_RATE, SPEED_SHARE * client.maxima.wz)
         _, turn = robot.drive(Twist(0.0, 0.0, rate), math.radians(drives.turn))

@@ -132,7 +132,11 @@ def test_a_robot_file_is_found_from_every_folder(tmp_path, monkeypatch):
         ("sim", {"friction": "nan"}, "friction: must be in [0.01, 5], is nan"),
         ("sim", {"bus": "loopback"}, "bus: must be one of feetech_st, "),
         ("sim", {"gait": "trot"}, f"gait: unknown gait 'trot'; known: {', '.join(GAIT_NAMES)}"),
-        ("bringup", {"odometry_mode": "gps"}, "odometry_mode: must be one of commanded, legs, legs_imu, is 'gps'"),
+        (
+            "bringup",
+            {"odometry_mode": "gps"},
+            "odometry_mode: must be one of commanded, legs, legs_imu, legs_imu_3d, is 'gps'",
+        ),
         ("bringup", {"servo_protocol": "feetech"}, 'servo_protocol: is "feetech", must be one of feetech_st, '),
         ("bringup", {"servo_protocol": "lx16a"}, "servo_port: must be given with lx16a, which is not in the section"),
     ],

@@ -8,7 +8,10 @@ base_footprint lies on the support plane below base_link, level, with its headin
    have rolled. The least-squares rotation and translation of those points, weighted with the loads (planar Kabsch), is
    the step. A foot that moves relative to all others slips and is left out.
 3. A heading change measured by an IMU replaces the fitted one.
-4. The covariance of the pose grows with the distance travelled and with the squared residual of the fit, to first order
+4. If an IMU measures roll and pitch, the plane through the standing feet is the slope of the ground: the step is
+   projected onto the horizontal, and base_link has risen by the mean of what the feet that stand in both samples
+   have sunk under it. Otherwise the ground counts as level.
+5. The covariance of the pose grows with the distance travelled and with the squared residual of the fit, to first order
    along the path: P <- F P F^T + Q with F the Jacobian of the composition of pose and step. So an error of the heading
    becomes an error of the position as the robot moves on.
 
@@ -32,22 +35,23 @@ import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
-from hexapod_control.core.kinematics.fits import attitude_over_feet, fit_rigid
+from hexapod_control.core.kinematics.fits import attitude_over_feet, fit_plane, fit_rigid
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_base, leg_forward
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp, log, wrap
 from hexapod_control.core.kinematics.whole_body import rolling_displacement, rolling_shift
-from hexapod_control.core.robot import Point, Robot
+from hexapod_control.core.robot import Point, Robot, Vector
 
-MAX_AGE_S = 0.2  # of a usable heading of the IMU
+MAX_AGE_S = 0.2  # of a usable attitude of the IMU
 MAX_LEAD_S = 0.01  # by which a heading may be newer than the joint sample
 MAX_FROZEN_TURN = 0.1  # [rad] turn of the feet while the IMU repeats the same heading
 
 
 class HeadingSample(NamedTuple):
-    """A heading of the IMU."""
+    """An attitude of the IMU."""
 
     time: float  # [s]
     yaw: float  # [rad]
+    tilt: Point  # [rad] roll and pitch
 
 
 class HeadingFusion:
@@ -63,9 +67,14 @@ class HeadingFusion:
         self._fitted_turn = 0.0  # [rad] turn of the feet in the last joint sample
         self._unchanged = 0.0  # [rad] turn of the feet since the IMU's heading last changed
 
-    def take(self, time: float, yaw: float) -> None:
-        """Processes a heading [rad] of the IMU with its time [s]."""
-        self.newest = HeadingSample(time, yaw)
+    def take(self, time: float, yaw: float, tilt: Point = (0.0, 0.0)) -> None:
+        """Processes heading, roll and pitch [rad] of the IMU with their time [s]."""
+        self.newest = HeadingSample(time, yaw, tilt)
+
+    @property
+    def tilt(self) -> Point | None:
+        """Roll and pitch [rad] at the last call of `change`; None without a usable attitude."""
+        return None if self.newest is None or self.lost or self.frozen else self.newest.tilt
 
     def change(self, now: float) -> float | None:
         """Returns the heading change [rad] by the IMU since the last joint sample; `now` [s] is the time of this one.
@@ -107,7 +116,9 @@ class HeadingFusion:
         return self._unchanged if valid else None  # the missed turn, once
 
 
-ODOMETRY_MODES = ("commanded", "legs", "legs_imu")  # joints as commanded; as measured; also the heading of an IMU
+ODOMETRY_MODES = ("commanded", "legs", "legs_imu", "legs_imu_3d")
+WITH_IMU = ODOMETRY_MODES[2:]
+WITH_SLOPE = "legs_imu_3d"  # roll and pitch of the IMU tell the slope of the ground; else it counts as level
 MAX_STEP_INTERVAL_S = 0.03  # between samples, for `fit_change`: in a longer one feet move in the air
 UNKNOWN_RESIDUAL = 0.002  # [m] assumed for a step without planted feet
 BRIDGED_TIME_S = 0.1  # for which a constant velocity is assumed without planted feet
@@ -136,6 +147,7 @@ class FootSupport:
     joints: tuple[LegJoints, ...] = ()  # [rad] by leg
     centers: tuple[Point, ...] = ()  # [m] of the balls in base_footprint
     rolled: tuple[Point, ...] = ()  # [m] displacement of the centers by rolling since the last sample, without slip
+    feet: tuple[Vector, ...] = ()  # [m] the same centers in base_link
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +178,7 @@ def observe(robot: Robot, joints: Array, loads: Sequence[float], last: FootSuppo
         x, y, _ = placement.to_footprint(*center)
         contacts.append((x - shift_x, y - shift_y))
         balls.append((x, y))
-    now = FootSupport(attitude, tuple(contacts), tuple(loads), tuple(rows), tuple(balls))
+    now = FootSupport(attitude, tuple(contacts), tuple(loads), tuple(rows), tuple(balls), feet=tuple(centers))
     return replace(now, rolled=_rolled(robot, last, now, placement)) if last and last.joints else now
 
 
@@ -233,6 +245,11 @@ def _fitted(pairs: Sequence[Pair], turn: float | None) -> tuple[OdometryStep, fl
     return OdometryStep(motion, rms, len(pairs)), max(residuals)
 
 
+def _horizontal(motion: Pose, slope: Point) -> Pose:
+    """A motion along ground with a slope, seen from above."""
+    return Pose(motion.x / math.hypot(1.0, slope[0]), motion.y / math.hypot(1.0, slope[1]), motion.yaw)
+
+
 class MeasuredFoot(NamedTuple):
     """A foot by measured joints, under a body that counts as level."""
 
@@ -276,6 +293,45 @@ def motion_over_feet(
     return Twist(-mu - turn * my, -mv + turn * mx, -turn)  # the feet move by the inverse of the body's motion
 
 
+@dataclass(frozen=True, slots=True)
+class LevelledSupport:
+    """The standing feet and the plane through them under a body whose tilt an IMU measures."""
+
+    tilt: Point  # [rad] roll and pitch of base_link
+    heights: tuple[float, ...]  # [m] of the balls' centers under base_link, negative
+    loads: tuple[float, ...]  # [N]
+    slope: Point  # [1] of the ground, rising along x and y of base_footprint
+    height: float  # [m] of base_link over the ground, vertically
+
+    @property
+    def lean(self) -> Point:
+        """The way [m] of base_link from the foot of its perpendicular on the ground, horizontally."""
+        a, b = self.slope
+        share = -self.height / (1.0 + a * a + b * b)
+        return share * a, share * b
+
+    def rise(self, last: LevelledSupport) -> float:
+        """By how much [m] base_link has risen since the last sample."""
+        both = zip(last.loads, self.loads, last.heights, self.heights, strict=True)
+        risen = [before - after for was, still, before, after in both if was > 0.0 and still > 0.0]
+        return sum(risen) / len(risen) if risen else 0.0
+
+
+def levelled(now: FootSupport, tilt: Point, radius: float, last: LevelledSupport | None) -> LevelledSupport:
+    """The feet of a sample under a body with roll and pitch `tilt` [rad]; `radius` [m] is that of their balls.
+
+    With fewer than three standing feet the last ground is kept.
+    """
+    placement = Placement(BodyPose(roll=tilt[0], pitch=tilt[1]), 0.0)
+    feet = [placement.rotate(*foot) for foot in now.feet]
+    plane = fit_plane([foot for foot, load in zip(feet, now.loads, strict=True) if load > 0.0])
+    slope, height = (last.slope, last.height) if last is not None else ((0.0, 0.0), now.attitude.z)
+    if plane is not None:
+        slope = plane[:2]
+        height = radius * math.hypot(1.0, *slope) - plane[2]
+    return LevelledSupport(tilt, tuple(z for _, _, z in feet), now.loads, slope, height)
+
+
 class Odometry:
     """Dead reckoning of base_footprint in the odom frame."""
 
@@ -285,11 +341,13 @@ class Odometry:
         self._scale = scale
         self._foothold_radius = robot.foothold_radius
         self._last: FootSupport | None = None
+        self._levelled: LevelledSupport | None = None
         self.reset()
 
     def reset(self) -> None:
         """Moves the origin of odom to the present pose."""
         self.pose = Pose(0.0, 0.0, 0.0)
+        self.height = 0.0  # [m] of base_footprint in odom
         self.twist = ZERO
         self._bridged = 0.0  # [s] since the last step with a fit
         self.residual = 0.0  # [m] of the last fit
@@ -306,6 +364,7 @@ class Odometry:
         """Ends the sequence of samples: no motion is computed between the last and the next one."""
         if self._last is not None:
             self._last = replace(self._last, loads=(0.0,) * len(self._last.loads), joints=())
+        self._levelled = None
         self.twist = ZERO
 
     def inflate_covariance(self, rejected: int) -> None:
@@ -317,12 +376,21 @@ class Odometry:
     @property
     def attitude(self) -> BodyPose:
         """base_link over base_footprint: height z [m], roll and pitch [rad]; x = y = yaw = 0."""
+        if self._levelled is not None:
+            return BodyPose(0.0, 0.0, self._levelled.height, *self._levelled.tilt)
         return self._last.attitude if self._last else BodyPose(z=self._robot.walk.height)
 
-    def update(self, joints: Array, loads: Sequence[float], dt: float, turn: float | None = None) -> FootSupport:
+    def update(
+        self,
+        joints: Array,
+        loads: Sequence[float],
+        dt: float,
+        turn: float | None = None,
+        tilt: Point | None = None,
+    ) -> FootSupport:
         """Processes joints (n, 3) [rad] measured `dt` [s] after the last ones, and the loads (n,) [N] of the feet.
 
-        `turn` [rad] is the change of heading that an IMU measured since then.
+        `turn` [rad] is the change of heading that an IMU measured since then, `tilt` [rad] its roll and pitch.
         """
         now = observe(self._robot, joints, loads, self._last)
         last = self._last
@@ -339,8 +407,19 @@ class Odometry:
         else:
             self._bridged = 0.0
             step = self._scaled(step, turn)
-        self._add(step, dt, turn)
+        before = self._levelled
+        self._levelled = None if tilt is None else levelled(now, tilt, self._robot.foot_radius, before)
+        if self._levelled is None or before is None:
+            self._add(step, dt, turn)
+        else:
+            self._add(replace(step, motion=_horizontal(step.motion, self._levelled.slope)), dt, turn)
+            self._follow_ground(before, self._levelled)
         return now
+
+    def _follow_ground(self, before: LevelledSupport, now: LevelledSupport) -> None:
+        """Moves base_footprint to the ground vertically below base_link."""
+        self.height += now.rise(before) + before.height - now.height
+        self.pose = self.pose @ Pose(now.lean[0] - before.lean[0], now.lean[1] - before.lean[1], 0.0)
 
     @staticmethod
     def _fit(last: FootSupport | None, now: FootSupport, dt: float, turn: float | None) -> OdometryStep | None:

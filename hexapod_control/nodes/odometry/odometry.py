@@ -8,6 +8,9 @@ commanded  joint_targets            as planned (foot_targets)                   
 legs       joint_states, measured   foot_states if received, else as planned       feet
 legs_imu   joint_states, measured   foot_states if received, else as planned       imu/data if received, else feet
 
+legs_imu_3d is legs_imu in which roll and pitch of imu/data tell the slope of the ground: base_footprint rises in odom.
+In the other modes the ground counts as level, so that Nav2 sees no drift of the height.
+
 A motion in joint space (joint_motion) has no supporting feet.
 """
 
@@ -32,7 +35,7 @@ from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.core.names import joint_names
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.foot_force_estimator import SupportForces
-from hexapod_control.core.sensing.odometry import MAX_AGE_S, HeadingFusion, Odometry
+from hexapod_control.core.sensing.odometry import MAX_AGE_S, WITH_IMU, WITH_SLOPE, HeadingFusion, Odometry
 from hexapod_control.core.sensing.usage import UsageMeter
 from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
 from hexapod_control.nodes.joint_state_input import JointStateInput, MeasuredSample
@@ -88,7 +91,7 @@ class OdometryNode(GuardedNode):
         self.create_subscription(JointState, "joint_motion", self._take_motion, COMMAND, polled=True)
         if self._settings.mode != "commanded":
             self._subscribe_to_forces("foot_states", self._take_foot_states)
-        if self._settings.mode == "legs_imu":
+        if self._settings.mode in WITH_IMU:
             self.create_subscription(Imu, "imu/data", self._take_imu, SENSOR, polled=True)
         self._measured = JointStateInput(self, robot, mapping, torques=True)
         self._rejected = 0
@@ -122,7 +125,7 @@ class OdometryNode(GuardedNode):
     def _take_imu(self, message: Imu) -> None:
         orientation = messages.inertial(message).orientation
         if orientation is not None:
-            self._heading.take(self._seconds(message.header.stamp), orientation[2])
+            self._heading.take(self._seconds(message.header.stamp), orientation[2], orientation[:2])
 
     def _seconds(self, stamp: Time) -> float:
         """A stamp [s]; the time now if it is not set."""
@@ -144,7 +147,9 @@ class OdometryNode(GuardedNode):
             self._odometry.interrupt()
         self._odometry.inflate_covariance(self._measured.rejected - self._rejected)
         self._rejected = self._measured.rejected
-        self._odometry.update(sample.joints, self._support.at(now), dt if 0.0 < dt < MAX_SAMPLE_GAP_S else 0.0, turn)
+        tilt = self._heading.tilt if self._settings.mode == WITH_SLOPE else None
+        dt = dt if 0.0 < dt < MAX_SAMPLE_GAP_S else 0.0
+        self._odometry.update(sample.joints, self._support.at(now), dt, turn, tilt)
         self._heading.add_fitted_turn(self._odometry.fitted_turn)
         self._usage.count(sample, now, self._odometry.pose)
         if not 0.0 <= now - self._published < MIN_PERIOD_SHARE / self._settings.publish_rate:
@@ -152,12 +157,12 @@ class OdometryNode(GuardedNode):
             self._publish(sample.stamp if messages.nanoseconds(sample.stamp) else self._now())
 
     def _report_imu(self) -> None:
-        """Reports an IMU that is frozen, or that gives no heading in mode legs_imu."""
+        """Reports an IMU that is frozen, or that gives no heading in a mode that needs it."""
         started = self._heading.newest is not None or self.housekeeping_runs >= STARTING_RUNS
         if self._heading.frozen:
             text = "imu/data repeats the same heading while the robot turns: the feet give the heading; check the IMU"
             self.report("imu", ReportLevel.WARNING, text)
-        elif self._settings.mode == "legs_imu" and self._heading.lost and started:
+        elif self._settings.mode in WITH_IMU and self._heading.lost and started:
             text = f"imu/data has no heading with a stamp of the last {MAX_AGE_S:g} s: the feet give the heading; "
             self.report("imu", ReportLevel.WARNING, f"{text}is the IMU's driver running, and its clock right?")
 
@@ -169,7 +174,7 @@ class OdometryNode(GuardedNode):
         x, y, yaw = odometry.pose
         vx, vy, wz = odometry.twist
         self._memory.keep(odometry.pose, odometry.covariance)
-        pose = BodyPose(x=x, y=y, yaw=yaw)
+        pose = BodyPose(x=x, y=y, z=odometry.height, yaw=yaw)
         if self._publisher.is_received:
             covariances = (_spatial_covariance(odometry.covariance), _spatial_covariance(odometry.twist_covariance))
             velocity = ((vx, vy, 0.0), (0.0, 0.0, wz))

@@ -455,3 +455,20 @@ def test_continuing_from_a_pose_keeps_its_covariance_and_an_interruption_neither
     assert (odometry.pose, odometry.twist) == (Pose(1.0, 2.0, 0.5), ZERO)
     odometry.update(plans[-1].joint_angles, plans[-1].support.tolist(), DT)
     assert odometry.pose == Pose(1.0, 2.0, 0.5)
+
+
+@pytest.mark.parametrize("degrees", [12.0, -20.0])
+def test_with_the_tilt_of_an_imu_the_height_follows_a_slope_and_the_way_is_seen_from_above(degrees):
+    machine, slope = robot("phantomx"), math.radians(degrees)
+    planner, odometry, rng = standing_planner("phantomx", "tripod"), Odometry(machine), np.random.default_rng(1)
+    way, joints = 0.0, planner.step(DT).joint_angles
+    for plan in drive(planner, Twist(0.08, 0.0, 0.0), 5.0):
+        way += plan.twist.vx * DT
+        joints = inverse(machine, plan.feet, joints).joints
+        roll, pitch = rng.normal((0.0, -slope), 0.001)
+        odometry.update(joints, plan.support.tolist(), DT, 0.0, (roll, pitch))
+    assert way > 0.3
+    assert odometry.height == pytest.approx(way * math.sin(slope), abs=0.03 * way)
+    assert odometry.pose.x == pytest.approx(way * math.cos(slope), abs=0.02 * way)
+    assert odometry.attitude.pitch == pytest.approx(-slope, abs=0.02)
+    assert odometry.attitude.z == pytest.approx(machine.walk.height / math.cos(slope), abs=0.003)

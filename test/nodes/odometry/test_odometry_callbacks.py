@@ -57,9 +57,10 @@ class Node:
             covariance=PLANAR,
             twist_covariance=2.0 * PLANAR,
             attitude=BodyPose(z=0.09, roll=0.1),
+            height=0.0,
             fitted_turn=0.01,
         )
-        self.heading = Part(newest=None, frozen=False, lost=False)
+        self.heading = Part(newest=None, frozen=False, lost=False, tilt=(0.01, 0.02))
         self.support, self.usage, self.memory = Part(), Part(), Part()
         self.support.answers |= {"needs_plan": True, "at": FORCES}
         self.heading.answers["change"] = 0.02
@@ -85,7 +86,7 @@ class Node:
     @property
     def steps(self):
         """Time step and turn of every update."""
-        return [(pytest.approx(dt), turn) for _, _, dt, turn in self.estimate.times("update")]
+        return [(pytest.approx(dt), turn) for _, _, dt, turn, _ in self.estimate.times("update")]
 
     def odom(self):
         return self.topics.sent["odom"]
@@ -102,6 +103,7 @@ def make(bench, monkeypatch):
         ("commanded", {"joint_targets"}),
         ("legs", {"joint_states", "foot_states"}),
         ("legs_imu", {"joint_states", "foot_states", "imu/data"}),
+        ("legs_imu_3d", {"joint_states", "foot_states", "imu/data"}),
     ],
 )
 def test_each_mode_subscribes_to_what_it_uses(make, mode, topics):
@@ -121,8 +123,8 @@ def test_forces_motions_and_headings_are_taken_with_their_times(make):
     made.topics.deliver("imu/data", unknown)
     assert made.support.times("plan") == [(FORCES,)] and made.support.times("measure") == [(FORCES, 7.5)]
     assert len(made.support.times("plan_none")) == 1
-    ((time, yaw),) = made.heading.times("take")
-    assert (time, yaw) == (8.25, pytest.approx(0.7))
+    ((time, yaw, tilt),) = made.heading.times("take")
+    assert (time, yaw, *tilt) == pytest.approx((8.25, 0.7, 0.1, 0.2))
     made.support.answers["needs_plan"] = False
     made.loads("foot_targets")
     assert len(made.support.times("plan")) == 1
@@ -133,8 +135,8 @@ def test_a_sample_updates_the_estimate_with_forces_time_step_and_turn(make):
     for stamp in (100.0, 100.02, 100.02, 100.05, 101.04, 102.05, 102.0):
         made.step(stamp)
     assert [dt for dt, _ in made.steps] == [0.0, 0.02, 0.03, 0.99, 0.0, 0.0]
-    joints, forces, _, turn = made.estimate.times("update")[0]
-    assert joints == pytest.approx(standing_joints()) and (forces, turn) == (FORCES, 0.02)
+    joints, forces, _, turn, tilt = made.estimate.times("update")[0]
+    assert joints == pytest.approx(standing_joints()) and (forces, turn, tilt) == (FORCES, 0.02, None)
     assert made.support.times("at")[0] == made.heading.times("change")[0] == (100.0,)
     assert made.heading.times("add_fitted_turn") == [(0.01,)] * 6
     (sample, now, pose) = made.usage.times("count")[-1]
@@ -146,6 +148,16 @@ def test_commanded_joints_are_used_as_they_are(make):
     made.step(100.0, topic="joint_targets")
     made.step(100.02, standing_joints() + 1.0, topic="joint_targets")
     assert made.steps == [(0.0, 0.02), (0.02, 0.02)] and not made.estimate.times("interrupt")
+
+
+def test_with_the_slope_of_the_ground_the_footprint_has_a_height(make):
+    made = make(mode="legs_imu_3d")
+    made.estimate.height = 0.25
+    made.step(100.0)
+    assert made.estimate.times("update")[0][4] == (0.01, 0.02)
+    assert made.odom()[0].pose.pose.position.z == 0.25
+    footprint, _ = made.topics.sent["tf"][0].transforms
+    assert footprint.transform.translation.z == 0.25
 
 
 def test_samples_without_a_stamp_have_the_time_of_their_arrival(make):

@@ -373,5 +373,5 @@ def test_after_a_jump_of_the_joints_the_robot_is_where_it_was_and_goes_on_from_t
 
 
 def test_an_unknown_mode_is_refused(bench):
-    with pytest.raises(ParameterError, match="mode must be one of commanded, legs, legs_imu, is 'wheels'"):
+    with pytest.raises(ParameterError, match="mode must be one of commanded, legs, legs_imu, legs_imu_3d, is 'wheels'"):
         OdometryNode(parameter_overrides=overrides(mode="wheels"))
