@@ -10,10 +10,11 @@ angles q, the corrections d and the way s that the ball of the foot has rolled, 
 
 and for the IMU, mounted with a rotation M, on a floor with the vertical u, that of the measured vertical v:
 M^T R^T u - v. From pose to pose a foot slips a little, so its place is a random walk; all feet have a constant height.
-How far a step goes is estimated, so that the residuals are as large as they should be. The weight of a foot falls with
-its residual (Geman-McClure): one that hangs in the air does not count. The corrections have priors. Gauss-Newton
-eliminates body and feet pose by pose, from the first to the last; what remains is the inverse of the covariance of the
-corrections.
+A foot slips the farther, the less it bears: the deviation of a step is inversely proportional to the load, and few
+steps go far (Student's t). How far they go is estimated, so that the residuals are as large as they should be. The
+weight of a foot falls with its residual (Geman-McClure): one that hangs in the air does not count. The corrections have
+priors. Gauss-Newton eliminates body and feet pose by pose, from the first to the last; what remains is the inverse of
+the covariance of the corrections.
 References: J. Hollerbach, W. Khalil, M. Gautier, "Model Identification", Springer Handbook of Robotics, 2016;
 Z. Zhang, "Parameter estimation techniques", Image and Vision Computing 15, 1997 (weights).
 
@@ -45,12 +46,15 @@ PIN = 1e-6  # [m, rad] place and heading of the first pose, which are a matter o
 ROUNDS = 40  # of Gauss-Newton and new weights, at most
 LAST_ROUNDS = 6  # with the slip that was found
 CONVERGED = 1e-5  # [rad, m] greatest change of a correction in a round
+STILL = 0.1  # of its deviation: greatest change of a correction in the last round, if the estimate is one
 TAIL = 6.0  # standard deviations of the residual of a foot at which its weight is a quarter
 MIN_WEIGHT = 1e-3
 MIN_SLIP = 0.0001  # [m]
 MAX_SLIP = 0.01  # [m]
-PUSHED = 3.0  # factor on the slip that is found: feet slip where wrong zeros push them, which tells nothing
+PUSHED = 12.0  # factor on the slip that is found: feet slip where wrong zeros push them, which tells nothing
 SAME_SLIP = 0.05  # relative change of the slip in a round, up to which it is found
+LOADS = (0.2, 2.0)  # even shares of the weight, within which the slip depends on the load
+FREEDOM = 2.0  # of Student's t distribution of the steps
 LOOSE = 1.0  # [1/m^2] information about the place of a foot in the air
 
 
@@ -60,7 +64,7 @@ class StandingPose:
 
     joints: Array  # (n, 3) [rad] measured, or commanded with the planned sag
     tilt: Point | None = None  # [rad] roll and pitch by the IMU
-    planted: tuple[bool, ...] = ()  # empty: all feet
+    loads: tuple[float, ...] = ()  # of the feet in even shares of the weight, 0 in the air; empty: all bear the same
     stance: int = 0  # number of the stance: in another one, all feet have new places
 
 
@@ -110,6 +114,7 @@ class ChainEstimate:
     weights: Array  # (m, n) of the feet, from 0 to 1
     slip: float  # [m] standard deviation of the steps of the feet along each axis
     scale: float  # of the residuals, in standard deviations
+    converged: bool
 
     @property
     def misfit(self) -> Array:
@@ -125,7 +130,7 @@ class _Measured:
     """What was measured in all poses."""
 
     joints: Array  # (m, n, 3) [rad]
-    planted: Mask  # (m, n)
+    loads: Array  # (m, n) in even shares of the weight
     verticals: Array  # (m, 3) in the frame of the IMU
     seen: Mask  # (m,) whether there was a vertical
     stances: NDArray[np.int_]  # (m,)
@@ -134,6 +139,19 @@ class _Measured:
     def starts(self) -> Mask:
         """Whether a pose (m,) is the first one of its stance."""
         return np.concatenate([[True], np.diff(self.stances) != 0])
+
+    @property
+    def planted(self) -> Mask:
+        """Which feet (m, n) stand."""
+        return self.loads > 0.0
+
+    @property
+    def grip(self) -> Array:
+        """Weights (m - 1, n) of the steps by the loads of the feet: 0 where a foot does not stand."""
+        low = np.minimum(self.loads[1:], self.loads[:-1])
+        stand = (low > 0.0) & ~self.starts[1:, None]
+        grip: Array = stand * np.clip(low, *LOADS) ** 2
+        return grip
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +218,7 @@ class ClosedChains:
         """
         measured = self._measured(poses)
         x = self._start(measured)
-        planted = measured.planted.astype(float)
-        steps = planted[1:] * planted[:-1] * ~measured.starts[1:, None]
-        weights = _Weights(planted, steps, MAX_SLIP)
+        weights = _Weights(measured.planted.astype(float), measured.grip, MAX_SLIP)
         covariance = np.zeros((0, 0))
         misfit = 1.0
         for _ in range(ROUNDS):
@@ -214,17 +230,20 @@ class ClosedChains:
             if same and np.abs(x.common - before).max() < CONVERGED:
                 break
         for _ in range(LAST_ROUNDS):
+            before = x.common
             x, covariance = self._improved(x, measured, weights, PUSHED * weights.slip, corrected=corrected)
         covariance = max(1.0, misfit) * covariance
+        deviations = np.sqrt(np.diag(covariance))
         return ChainEstimate(
             self._corrections(x.common),
-            self._corrections(np.sqrt(np.diag(covariance))),
+            self._corrections(deviations),
             self._corrections(self._deviations),
             self._residuals(x, measured.joints),
             x.places,
             weights.feet,
             weights.slip,
             math.sqrt(misfit),
+            bool((np.abs(x.common - before) <= STILL * deviations).all()),
         )
 
     def information(self, joints: Array) -> Array:
@@ -244,13 +263,13 @@ class ClosedChains:
         return np.diag(self._information)
 
     def _measured(self, poses: Sequence[StandingPose]) -> _Measured:
-        planted = np.array([pose.planted or (True,) * self._count for pose in poses], dtype=bool)
-        if len(poses) < MIN_POSES or (planted.sum(1) < MIN_FEET).any():
+        loads = np.array([pose.loads or (1.0,) * self._count for pose in poses])
+        if len(poses) < MIN_POSES or ((loads > 0.0).sum(1) < MIN_FEET).any():
             raise ValueError(f"at least {MIN_POSES} poses on at least {MIN_FEET} feet are needed")
         tilts = [pose.tilt for pose in poses]
         return _Measured(
             np.array([pose.joints for pose in poses], dtype=float),
-            planted,
+            loads,
             np.array([vertical(tilt) if tilt else (0.0, 0.0, 1.0) for tilt in tilts]),
             np.array([tilt is not None for tilt in tilts]),
             np.array([pose.stance for pose in poses]),
@@ -373,16 +392,18 @@ class ClosedChains:
         residuals = self._residuals(x, measured.joints)
         whitening = self._whitening(self._by_leg(x, measured.joints)[..., :3])
         squares = ((whitening @ residuals[..., None])[..., 0] ** 2).sum(-1)
-        steps = np.sum(np.diff(x.places, axis=0) ** 2, -1) / weights.slip**2
+        grip = measured.grip
+        far = np.sum(np.diff(x.places, axis=0) ** 2, -1) / weights.slip**2
+        steps = grip * (FREEDOM + 2.0) / (FREEDOM + grip * far)
         bodies = 6.0 * len(x.poses) - 3.0 * float(measured.starts.sum())
         tilts = self._tilt_rows(x, measured).residuals
-        total = float((weights.feet * squares).sum() + (weights.steps * steps).sum() + (tilts**2).sum())
-        rows = 3.0 * weights.feet.sum() + 2.0 * weights.steps.sum() + 2.0 * measured.seen.sum()
+        total = float((weights.feet * squares).sum() + (steps * far).sum() + (tilts**2).sum())
+        rows = 3.0 * weights.feet.sum() + 2.0 * float((grip > 0.0).sum()) + 2.0 * measured.seen.sum()
         found = float(np.sum(1.0 - np.diag(covariance) * self._information)) + bodies
         found += 2.0 * float((measured.planted * weights.feet).sum())
         misfit = total / max(1.0, float(rows) - found)
         slip = min(max(weights.slip * misfit**0.5, MIN_SLIP), MAX_SLIP)
-        return _Weights(measured.planted * _weight(squares), weights.steps, slip), misfit
+        return _Weights(measured.planted * _weight(squares), steps, slip), misfit
 
     def _rows(self, x: _Unknowns, measured: _Measured, weights: _Weights) -> _Rows:
         """Weighted residuals and derivatives of the feet and of the IMU."""

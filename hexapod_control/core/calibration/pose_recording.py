@@ -27,6 +27,7 @@ MIN_MOVE_S = 0.6
 MIN_SAMPLES = 5  # of the joints in a pose
 MAX_SPREAD = math.radians(1.0)  # [rad] of a joint while the body should rest
 LOADED_SHARE = 0.1  # of an even share of the weight: a foot with less does not stand
+MIN_LOAD = 0.01  # of an even share: of a foot that stands
 LIFTED_SHARE = 0.4  # of the weight: with less on all feet together, the robot does not stand
 
 
@@ -61,7 +62,7 @@ class PoseTour:
     @property
     def planted(self) -> Mask:
         """Which feet bore load in the poses that were measured (m, n)."""
-        return np.array([pose.planted for pose in self.measured], dtype=bool)
+        return np.array([pose.loads for pose in self.measured]) > 0.0
 
     def _at(self, time: float) -> tuple[int, float]:
         """Index of the pose, and the time [s] since its move began."""
@@ -96,35 +97,35 @@ class PoseTour:
         if len(self._joints) >= MIN_SAMPLES:
             spread = float(np.ptp(self._joints, axis=0).max())
             joints = np.mean(self._joints, axis=0)
-            planted = self._planted(joints)
+            loads = self._loads(joints)
             if spread > MAX_SPREAD:
                 self.moved += 1
-            elif not any(planted):
+            elif not any(loads):
                 self.lifted += 1
             else:
                 tilt: Point | None = None
                 if self._tilts:
                     roll, pitch = np.mean(self._tilts, axis=0).tolist()
                     tilt = roll, pitch
-                self.measured.append(StandingPose(joints, tilt, planted, self._stance))
+                self.measured.append(StandingPose(joints, tilt, loads, self._stance))
                 self.planned.append(self.poses[self._index])
         self._joints = []
         self._tilts = []
         self._torques = []
 
-    def _planted(self, joints: Array) -> tuple[bool, ...]:
-        """Which feet bear load; none if all together do not bear the weight."""
+    def _loads(self, joints: Array) -> tuple[float, ...]:
+        """Loads of the feet in even shares of the weight, 0 in the air; all 0 if together they do not bear it."""
         if not self._torques:
-            return (True,) * len(joints)
+            return (1.0,) * len(joints)
         torques = np.mean(self._torques, axis=0)
-        forces = [
-            -np.linalg.lstsq(foot_jacobian(leg, tuple(angles)).T, effort, rcond=None)[0][2]
+        loads = [
+            -np.linalg.lstsq(foot_jacobian(leg, tuple(angles)).T, effort, rcond=None)[0][2] / self._even
             for leg, angles, effort in zip(self._robot.legs, joints.tolist(), torques, strict=True)
         ]
-        if sum(forces) < LIFTED_SHARE * self._even * len(forces):
-            return (False,) * len(forces)
-        least = min(LOADED_SHARE * self._even, sorted(forces)[-MIN_FEET])  # a robot at rest stands on three feet
-        return tuple(bool(force >= least) for force in forces)
+        if sum(loads) < LIFTED_SHARE * len(loads):
+            return (0.0,) * len(loads)
+        least = min(LOADED_SHARE, sorted(loads)[-MIN_FEET])  # a robot at rest stands on three feet
+        return tuple(max(float(load), MIN_LOAD) if load >= least else 0.0 for load in loads)
 
 
 def sagged(robot: Robot, joints: Array, pose: BodyPose) -> Array:
