@@ -20,7 +20,9 @@ MIN_FOLLOWED = 0.3  # of the planned motion
 MIN_TILT = math.radians(3.0)  # [rad] standard deviation of planned roll or pitch, to judge the IMU by
 MAX_TURN = math.radians(25.0)  # [rad] of the IMU about the vertical
 MAX_BUMP = 0.003  # [m] of the floor under a foot, from the plane through all
-MAX_STEP = 0.02  # [m] of a foot from pose to pose
+MAX_SLIP = 0.003  # [m] deviation of the steps of the feet
+MAX_STEP = 0.02  # [m] of a foot from pose to pose, if the others go less far
+USUAL_STEPS = 95.0  # [%] of the steps, which go half as far as the longest may: play and soft servos let feet slip
 MIN_TRUST = 0.5  # mean weight of a planted foot
 MAX_SCALE = 3.0  # of the residuals, in standard deviations
 
@@ -81,17 +83,22 @@ def _joints(robot: Robot, tour: PoseTour) -> Refusal | None:
     return Refusal("joint_still", text, joint=f"{robot.leg_names[leg]}_{JOINTS[joint]}")
 
 
-def estimate_finding(robot: Robot, estimate: ChainEstimate, planted: Mask) -> Refusal | None:
+def estimate_finding(
+    robot: Robot, estimate: ChainEstimate, planted: Mask, max_deviation: float = math.inf
+) -> Refusal | None:
     """Why an estimate is not used, whose last poses are those of the last tour with these planted feet; None if it is.
 
-    `planted` is (m, n).
+    `planted` is (m, n); `max_deviation` [rad] is that of a zero.
     """
     count = len(planted)
-    steps = np.linalg.norm(np.diff(estimate.places[-count:], axis=0), axis=-1) * (planted[1:] & planted[:-1])
-    trust = (estimate.weights[-count:] * planted).sum(0) / np.maximum(planted.sum(0), 1)
+    weights = estimate.weights[-count:] * planted
+    stand = weights > MIN_TRUST
+    steps = np.linalg.norm(np.diff(estimate.places[-count:], axis=0), axis=-1) * (stand[1:] & stand[:-1])
+    longest = max(MAX_STEP, 2.0 * float(np.percentile(steps, USUAL_STEPS)))
+    trust = weights.sum(0) / np.maximum(planted.sum(0), 1)
     trust[planted.sum(0) < MIN_SHARE * count] = 1.0
     leg = int(np.argmin(trust)) if trust.min() < MIN_TRUST else int(np.argmax(steps.max(0)))
-    if trust[leg] < MIN_TRUST or steps[:, leg].max() > MAX_STEP:
+    if trust[leg] < MIN_TRUST or steps[:, leg].max() > longest or estimate.slip > MAX_SLIP:
         text = "the foot of {leg} slipped: put the robot on a floor with more grip, and do not touch it"
         return Refusal("foot_slipped", text, leg=robot.leg_names[leg])
     plane = np.column_stack([robot.footholds, np.ones(len(robot.legs))])
@@ -104,4 +111,16 @@ def estimate_finding(robot: Robot, estimate: ChainEstimate, planted: Mask) -> Re
     if estimate.scale > MAX_SCALE:
         text = "the measurements contradict each other, by {scale:.0f} times their noise: was the robot pushed?"
         return Refusal("tour_contradictory", text, scale=estimate.scale)
+    if not estimate.converged:
+        text = "the measurements have no clear solution: calibrate the robot by hand first (hexapod calibrate)"
+        return Refusal("tour_unclear", text)
+    deviations = estimate.deviations.zeros
+    leg, joint = np.unravel_index(int(np.argmax(deviations)), deviations.shape)
+    if deviations[leg, joint] > max_deviation:
+        text = (
+            "the zero of {joint} is known only to {degrees:.1f} deg, as its foot bore the robot in {share:.0%} of the poses:"
+            " calibrate this leg by hand first (hexapod calibrate)"
+        )
+        values = {"degrees": math.degrees(deviations[leg, joint]), "share": float(planted[:, leg].mean())}
+        return Refusal("zero_uncertain", text, joint=f"{robot.leg_names[leg]}_{JOINTS[joint]}", **values)
     return None

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The robot measures itself: a dialog that leads it through poses on its own feet, and writes what follows.
 
-The first tour is made with the calibration of the robot file, whose errors let some feet hang in the air; the second
-one with what was found in the first, so that all feet stand. Both together give the result. The robot file is written
-once, at the end; beside it, a record names the backup for `undo`.
+The first tour is made with the calibration of the robot file, whose errors let some feet hang in the air and others
+slip; the second one with what was found in the first, so that all feet stand; a third one only if the result is not good
+enough. All together give the result. The robot file is written once, at the end; beside it, a record names the backup
+for `undo`.
 """
 
 from __future__ import annotations
@@ -53,9 +54,12 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.save_servo_section import accepted
 from hexapod_control.servos.settings.servo_section import ServoSettings, servo_settings
 
-STANCES = 2  # tours
+MIN_TOURS = 2
+MAX_TOURS = 3
 SERVO_NOISE = math.radians(0.05)  # [rad] of a measured angle, besides its resolution
 COMMANDED_NOISE = math.radians(0.7)  # [rad] of servos that report no angle: play, and forces between the feet
+MAX_DEVIATION = math.radians(1.0)  # [rad] of a zero that is written
+MAX_COMMANDED_DEVIATION = math.radians(2.0)  # [rad] with servos that report no angle
 USUAL_ZERO = math.radians(8.0)  # [rad] a greater correction, or one of a length or a place [m], needs a yes
 USUAL_LENGTH = 0.005  # [m]
 WRITTEN = 5e-5  # [m] of a length or a hip from which on it is written
@@ -104,17 +108,20 @@ class SelfCalibration:
         poses = CalibrationPoses(PoseFeasibility(Capabilities.of(robot))).chosen(POSES)
         chains = ClosedChains(robot, _noise(settings))
         measured: list[StandingPose] = []
-        corrections: Corrections | None = None
-        for stance in range(STANCES):
-            tour = self._toured(file, settings, poses, stance, corrections)
+        used: Corrections | None = None
+        for number in range(1, MAX_TOURS + 1):
+            tour = self._toured(file, settings, poses, number, used)
             _require(tour_finding(robot, tour))
-            measured += _of_the_file(robot, settings, tour, corrections)
+            measured += _of_the_file(robot, settings, tour, used)
             estimate = chains.estimate(measured)
-            _require(estimate_finding(robot, estimate, tour.planted))
-            corrections = estimate.corrections
-        assert corrections is not None
+            finding = estimate_finding(robot, estimate, tour.planted, _max_deviation(settings))
+            if number >= MIN_TOURS and finding is None:
+                break
+            used = _for_tour(robot, estimate, len(tour.measured))
+        _require(finding)
         result = _result(robot, estimate)
         self._show(robot, settings, result)
+        corrections = estimate.corrections
         if not self._agrees(robot, corrections):
             return Sentence("self_nothing_written")
         backup = save(file, settings, corrections)
@@ -126,13 +133,14 @@ class SelfCalibration:
         file: RobotFile,
         settings: ServoSettings,
         poses: list[BodyPose],
-        stance: int,
+        number: int,
         corrections: Corrections | None,
     ) -> PoseTour:
         """Takes the robot through the poses, with the corrections so far."""
-        tour = PoseTour(file.robot, poses, stance)
+        tour = PoseTour(file.robot, poses, number)
         minutes = tour.duration / 60.0
-        self._dialog.say(Sentence("self_tour", number=stance + 1, count=STANCES, poses=len(poses), minutes=minutes))
+        count = max(number, MIN_TOURS)
+        self._dialog.say(Sentence("self_tour", number=number, count=count, poses=len(poses), minutes=minutes))
         with tempfile.TemporaryDirectory(prefix="hexapod_") as folder:
             path = Path(folder, file.path.name)
             text = read_text(file.path, newline="") if corrections is None else corrected(file, settings, corrections)
@@ -218,6 +226,11 @@ def _noise(settings: ServoSettings) -> ChainNoise:
     return ChainNoise(angle=math.hypot(SERVO_NOISE, step / math.sqrt(12.0)))
 
 
+def _max_deviation(settings: ServoSettings) -> float:
+    """Up to which deviation [rad] a zero is written."""
+    return MAX_DEVIATION if _reported(settings) else MAX_COMMANDED_DEVIATION
+
+
 def _of_the_file(
     robot: Robot, settings: ServoSettings, tour: PoseTour, corrections: Corrections | None
 ) -> list[StandingPose]:
@@ -228,6 +241,20 @@ def _of_the_file(
         joints = pose.joints if _reported(settings) else sagged(robot, pose.joints, planned)
         poses.append(dataclasses.replace(pose, joints=joints - added))
     return poses
+
+
+def _for_tour(robot: Robot, estimate: ChainEstimate, count: int) -> Corrections:
+    """What the next tour is made with, after one of `count` poses.
+
+    A foot that hung in the air is likely higher than estimated, by the deviation of its height: it reaches lower.
+    """
+    hung = 1.0 - estimate.weights[-count:].mean(0)
+    zeros = estimate.corrections.zeros.copy()
+    for row, (leg, angles) in enumerate(zip(robot.legs, standing_joints(robot), strict=True)):
+        upward = foot_jacobian(leg, angles)[2]
+        variance = estimate.deviations.zeros[row] ** 2
+        zeros[row] += hung[row] * variance * upward / math.sqrt(float(upward**2 @ variance))
+    return dataclasses.replace(estimate.corrections, zeros=np.clip(zeros, -USUAL_ZERO, USUAL_ZERO))
 
 
 def _result(robot: Robot, estimate: ChainEstimate) -> _Result:

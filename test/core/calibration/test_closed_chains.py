@@ -99,6 +99,24 @@ def test_a_foot_that_slips_far_or_hangs_in_the_air_for_a_while_spoils_nothing():
     assert found.weights[10:, 4].max() < 0.3 < 0.8 < np.median(found.weights[:, 2])
 
 
+def test_feet_that_bear_little_and_slip_far_cost_little_if_their_loads_are_known():
+    robot, poses = posed("phantomx")
+    errors = {True: [], False: []}
+    for seed in (42, 43):
+        hidden = HiddenRobot(robot, seed, angle=math.radians(0.1), tilt=math.radians(0.2))
+        measured = []
+        for pose in poses:
+            loads = hidden.rng.uniform(0.1, 2.0, 6)
+            hidden.places = hidden.places + 0.0005 / loads[:, None] * hidden.rng.standard_t(2, (6, 2))
+            measured.append(replace(hidden.measured([pose])[0], loads=tuple(loads.tolist())))
+        for known in (True, False):
+            found = ClosedChains(robot).estimate(measured if known else [replace(pose, loads=()) for pose in measured])
+            assert found.converged
+            assert rms((found.corrections.zeros - hidden.zeros) / found.deviations.zeros) < 1.2
+            errors[known].append(hidden.degrees_off(found.corrections.zeros))
+    assert rms(errors[True]) < min(0.6, rms(errors[False]))
+
+
 def test_two_stances_know_more_than_one_and_the_feet_may_stand_elsewhere():
     robot, poses = posed("phantomx")
     hidden = HiddenRobot(robot, 5, **NOISE)
@@ -128,6 +146,6 @@ def test_what_the_poses_do_not_tell_stays_as_it_is():
 def test_fewer_than_three_poses_or_feet_are_refused():
     robot, poses = posed("phantomx")
     measured = HiddenRobot(robot, 7).measured(poses[:3])
-    for wrong in (measured[:2], [*measured[:2], replace(measured[2], planted=(True, True, *(False,) * 4))]):
+    for wrong in (measured[:2], [*measured[:2], replace(measured[2], loads=(1.0, 1.0, *(0.0,) * 4))]):
         with pytest.raises(ValueError, match="at least 3 poses on at least 3 feet"):
             ClosedChains(robot).estimate(wrong)

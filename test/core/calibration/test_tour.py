@@ -3,6 +3,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -112,6 +113,7 @@ def test_feet_that_bear_load_stand_and_a_robot_at_rest_stands_on_three_at_least(
     ):
         tour = toured(hidden, lambda _, each, loads=loads: (*each[:2], torques(each[0], loads)))
         assert (tour.planted == np.array(standing, dtype=bool)).all()
+        assert tour.measured[0].loads == pytest.approx(np.multiply(loads, standing), abs=0.02)
 
 
 @pytest.mark.parametrize(
@@ -143,6 +145,36 @@ def test_an_uneven_floor_and_a_foot_that_slips_are_named():
 
     refusal = str(found(toured(slipping, slip), slipping))
     assert f"{slipping.robot.leg_names[1]} slipped: put the robot on a floor with more grip" in refusal
+
+
+def test_an_estimate_without_a_clear_solution_and_a_zero_that_stays_unknown_are_named():
+    hidden = quiet()
+    tour = toured(hidden)
+    estimate = ClosedChains(hidden.robot).estimate(tour.measured)
+    unclear = estimate_finding(hidden.robot, replace(estimate, converged=False), tour.planted)
+    assert "have no clear solution: calibrate the robot by hand first" in str(unclear)
+    without = [replace(pose, loads=(1.0, 1.0, 1.0, 0.0, 1.0, 1.0)) for pose in tour.measured]
+    planted = tour.planted & (np.arange(6) != 3)
+    estimate = ClosedChains(hidden.robot).estimate(without)
+    assert estimate.converged and estimate_finding(hidden.robot, estimate, planted) is None
+    unknown = str(estimate_finding(hidden.robot, estimate, planted, math.radians(1.0)))
+    assert f"the zero of {hidden.robot.leg_names[3]}_" in unknown
+    assert "3.0 deg, as its foot bore the robot in 0% of the poses" in unknown
+
+
+@pytest.mark.parametrize(("share", "slippery"), [(0.2, False), (1.0, True)])
+def test_feet_that_go_far_in_some_poses_are_borne_and_in_all_poses_the_floor_is_too_slippery(share, slippery):
+    robot, poses = chosen()
+    hidden = HiddenRobot(robot, 21, angle=math.radians(0.1), tilt=math.radians(0.1))
+    measured = []
+    for stance, pose in itertools.product(range(2), poses):
+        away = hidden.rng.uniform(-0.02, 0.02, (6, 2)) * (hidden.rng.uniform(size=(6, 1)) < share)
+        hidden.places = np.array(robot.footholds) + away
+        measured += [replace(each, stance=stance) for each in hidden.measured([pose])]
+    estimate = ClosedChains(robot).estimate(measured)
+    finding = estimate_finding(robot, estimate, np.ones((len(poses), 6), dtype=bool))
+    assert np.linalg.norm(np.diff(estimate.places, axis=0), axis=-1).max() > 0.02
+    assert (finding is not None) == slippery and (not slippery or "slipped: put the robot on a floor" in str(finding))
 
 
 def test_a_servo_without_feedback_yields_to_the_load_of_its_foot():
