@@ -9,6 +9,7 @@ import numpy as np
 
 from hexapod_control.core.calibration.closed_chains import ChainEstimate, Mask
 from hexapod_control.core.calibration.pose_recording import PoseTour
+from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.whole_body import joints_in_pose
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.refusal import Refusal
@@ -22,7 +23,7 @@ MAX_TURN = math.radians(25.0)  # [rad] of the IMU about the vertical
 MAX_BUMP = 0.003  # [m] of the floor under a foot, from the plane through all
 MAX_SLIP = 0.003  # [m] deviation of the steps of the feet
 MAX_STEP = 0.02  # [m] of a foot from pose to pose, if the others go less far
-USUAL_STEPS = 95.0  # [%] of the steps, which go half as far as the longest may: play and soft servos let feet slip
+USUAL_STEPS = 95.0  # [%] of the steps, which go a third as far as the longest may: play and soft servos let feet slip
 MIN_TRUST = 0.5  # mean weight of a planted foot
 MAX_SCALE = 3.0  # of the residuals, in standard deviations
 
@@ -83,6 +84,14 @@ def _joints(robot: Robot, tour: PoseTour) -> Refusal | None:
     return Refusal("joint_still", text, joint=f"{robot.leg_names[leg]}_{JOINTS[joint]}")
 
 
+def _steps(places: Array, stand: Mask) -> Array:
+    """How far [m] feet (m, n) that stand go from pose to pose; one that is back in the next pose goes nowhere."""
+    settled = np.median([places[:-2], places[1:-1], places[2:]], axis=0)
+    along = np.array([stand[k : len(stand) - 3 + k] for k in range(4)]).all(0)
+    steps: Array = np.linalg.norm(np.diff(settled, axis=0), axis=-1) * along
+    return steps
+
+
 def estimate_finding(
     robot: Robot, estimate: ChainEstimate, planted: Mask, max_deviation: float = math.inf
 ) -> Refusal | None:
@@ -92,9 +101,8 @@ def estimate_finding(
     """
     count = len(planted)
     weights = estimate.weights[-count:] * planted
-    stand = weights > MIN_TRUST
-    steps = np.linalg.norm(np.diff(estimate.places[-count:], axis=0), axis=-1) * (stand[1:] & stand[:-1])
-    longest = max(MAX_STEP, 2.0 * float(np.percentile(steps, USUAL_STEPS)))
+    steps = _steps(estimate.places[-count:], weights > MIN_TRUST)
+    longest = max(MAX_STEP, 3.0 * float(np.percentile(steps, USUAL_STEPS)))
     trust = weights.sum(0) / np.maximum(planted.sum(0), 1)
     trust[planted.sum(0) < MIN_SHARE * count] = 1.0
     leg = int(np.argmin(trust)) if trust.min() < MIN_TRUST else int(np.argmax(steps.max(0)))
