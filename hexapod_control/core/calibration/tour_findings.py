@@ -123,12 +123,12 @@ def estimate_finding(
         text = "the measurements have no clear solution: calibrate the robot by hand first (hexapod calibrate)"
         return Refusal("tour_unclear", text)
     deviations = estimate.deviations.zeros
-    leg, joint = np.unravel_index(int(np.argmax(deviations)), deviations.shape)
-    if deviations[leg, joint] > max_deviation:
+    row, joint = np.unravel_index(int(np.argmax(deviations)), deviations.shape)
+    if deviations[row, joint] > max_deviation:
         text = (
-            "the zero of {joint} is known only to {degrees:.1f} deg, as its foot bore the robot in {share:.0%} of the poses:"
-            " calibrate this leg by hand first (hexapod calibrate)"
+            "the zero of {joint} is known only to {degrees:.1f} deg, its foot bore load in {share:.0%} of the poses: "
+            "calibrate this leg by hand first (hexapod calibrate)"
         )
-        values = {"degrees": math.degrees(deviations[leg, joint]), "share": float(planted[:, leg].mean())}
-        return Refusal("zero_uncertain", text, joint=f"{robot.leg_names[leg]}_{JOINTS[joint]}", **values)
+        values = {"degrees": math.degrees(deviations[row, joint]), "share": float(planted[:, row].mean())}
+        return Refusal("zero_uncertain", text, joint=f"{robot.leg_names[row]}_{JOINTS[joint]}", **values)
     return None

@@ -2,7 +2,7 @@
 """The robot measures itself: a dialog that leads it through poses on its own feet, and writes what follows.
 
 The first tour is made with the calibration of the robot file, whose errors let some feet hang in the air and others
-slip; the second one with what was found in the first, so that all feet stand; a third one only if the result is not good
+slip; the second one with what was found in the first, so that all feet stand; a third one if the result is not good
 enough. All together give the result. The robot file is written once, at the end; beside it, a record names the backup
 for `undo`.
 """
@@ -117,6 +117,8 @@ class SelfCalibration:
             finding = estimate_finding(robot, estimate, tour.planted, _max_deviation(settings))
             if number >= MIN_TOURS and finding is None:
                 break
+            if MIN_TOURS <= number < MAX_TOURS and finding is not None:
+                self._dialog.say(Sentence("self_once_more", reason=Sentence.of(finding)))
             used = _for_tour(robot, estimate, len(tour.measured))
         _require(finding)
         result = _result(robot, estimate)

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The poses of a self-calibration, the tour through them, and what makes its measurements useless."""
 
+import ast
 import itertools
 import math
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 from support.kits.hidden_robot import HiddenRobot
+from support.page_messages import not_in_german
 
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.core.calibration import tour_findings
 from hexapod_control.core.calibration.closed_chains import ClosedChains
 from hexapod_control.core.calibration.pose_choice import CalibrationPoses, travel_time
 from hexapod_control.core.calibration.pose_recording import PoseTour, sagged
@@ -147,6 +151,15 @@ def test_an_uneven_floor_and_a_foot_that_slips_are_named():
     assert f"{slipping.robot.leg_names[1]} slipped: put the robot on a floor with more grip" in refusal
 
 
+def test_findings_are_in_german_on_the_page():
+    tree = ast.parse(Path(tour_findings.__file__).read_text())
+    calls = [
+        node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Refusal"
+    ]
+    kinds = [call.args[0].value for call in calls]
+    assert len(kinds) > 8 and not_in_german("first", kinds) == []
+
+
 def test_an_estimate_without_a_clear_solution_and_a_zero_that_stays_unknown_are_named():
     hidden = quiet()
     tour = toured(hidden)
@@ -159,7 +172,7 @@ def test_an_estimate_without_a_clear_solution_and_a_zero_that_stays_unknown_are_
     assert estimate.converged and estimate_finding(hidden.robot, estimate, planted) is None
     unknown = str(estimate_finding(hidden.robot, estimate, planted, math.radians(1.0)))
     assert f"the zero of {hidden.robot.leg_names[3]}_" in unknown
-    assert "3.0 deg, as its foot bore the robot in 0% of the poses" in unknown
+    assert "3.0 deg, its foot bore load in 0% of the poses" in unknown
 
 
 @pytest.mark.parametrize(("share", "slippery"), [(0.2, False), (1.0, True)])

@@ -36,9 +36,7 @@ class Owner:
     `wrong` changes its IMU; a foot is shoved in the tours `shoved`, and one hangs in the air in the first tours.
     """
 
-    def __init__(
-        self, path, answers=(), protocol="feetech_st", seed=0, wrong=lambda tilt: tilt, shoved=(), hanging=0
-    ):
+    def __init__(self, path, answers=(), protocol="feetech_st", seed=0, wrong=lambda tilt: tilt, shoved=(), hanging=0):
         self.path, self.user, self.protocol, self.wrong = path, Operator(answers), protocol, wrong
         noise = {"angle": math.radians(0.05), "slip": 0.0003, "tilt": math.radians(0.1)}
         self.hidden = HiddenRobot(load(path).robot, seed, **noise)
@@ -146,7 +144,7 @@ def test_a_slip_is_forgiven_until_the_last_tour_and_then_nothing_is_written(own,
 def test_a_foot_that_hangs_in_the_air_reaches_lower_in_the_next_tour_and_if_it_never_stands_nothing_is_written(own):
     before = own.read_text()
     owner = Owner(own, hanging=3)
-    with pytest.raises(NotCalibratedError, match="the zero of right_middle_.* is known only to 3.0 deg"):
+    with pytest.raises(NotCalibratedError, match=r"the zero of right_middle_.* is known only to 3.0 deg"):
         owner.run()
     assert len(owner.tours) == 3 and own.read_text() == before
     leg, angles = owner.hidden.robot.legs[4], standing_joints(owner.hidden.robot)[4]
