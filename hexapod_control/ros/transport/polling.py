@@ -50,6 +50,7 @@ class PollingNode(Node):
         msg_type: Any,
         topic: str,
         callback: Any,
+        qos_profile: Any,
         *args: Any,
         polled: bool = False,
         with_sender: bool = False,
@@ -59,7 +60,7 @@ class PollingNode(Node):
 
         `with_sender`: the callback of a raw subscription also gets the GID of the publisher, where it can be known.
         """
-        subscription = super().create_subscription(msg_type, topic, callback, *args, **options)
+        subscription = super().create_subscription(msg_type, topic, callback, qos_profile, *args, **options)
         with_sender = with_sender and self._taker is not None
         if polled or with_sender:
             self._polled[subscription] = callback

@@ -85,7 +85,8 @@ def test_names_in_the_commands_of_a_page_exist(page, tmp_path, monkeypatch):
     Path("my_robot.urdf").write_text(urdf(load("phantomx")), encoding="utf-8")  # the reader's own
     for name in ("my_robot.yaml", "robot.yaml"):
         shutil.copy(ROOT / "config" / "robots" / "phantomx.yaml", name)
-    Path("pad.yaml").write_text("/**:\n  ros__parameters: {}\n", encoding="utf-8")
+    for name in ("pad.yaml", "qos.yaml"):
+        Path(name).write_text("/**:\n  ros__parameters: {}\n", encoding="utf-8")
     for words in commands(page):
         check = check_of(words)
         if check is not None:
