@@ -21,8 +21,8 @@ class OdometrySettings(RobotSettings):
     publish_rate: float = number(50.0, "Hz", 1.0, 200.0, "odom and tf, at most")
     mode: str = choice(
         "legs",
-        "commanded, legs, legs_imu or legs_imu_3d: joint_targets, joint_states with foot_states, these and the heading of "
-        "imu/data, also its roll and pitch: the height of the ground",
+        "commanded, legs, legs_imu or legs_imu_3d: joint_targets, joint_states with foot_states, these and the heading"
+        " of imu/data, also its roll and pitch: the height of the ground",
     )
     enable_odom_tf: bool = choice(True, "broadcast odom -> base_footprint; base_footprint -> base_link always is")
     odom_frame_id: str = choice("odom", "frame of the pose", check=frame)

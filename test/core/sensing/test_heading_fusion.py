@@ -124,4 +124,4 @@ def test_without_a_heading_nothing_is_frozen_lost_or_known():
     fusion = HeadingFusion()
     assert fusion.newest is None and not fusion.frozen and not fusion.lost
     fusion.take(1.0, 0.5)
-    assert fusion.newest == (1.0, 0.5)
+    assert fusion.newest == (1.0, 0.5, (0.0, 0.0))
