@@ -22,19 +22,18 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist, wrap
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.workspace.twist_limits import change_towards
 
-HEADING_GAIN = 0.4  # share of the heading error that the next cycle takes back
+HEADING_GAIN = 0.6  # share of the heading error that the next cycle takes back
 INTEGRAL_GAIN = 0.05  # share of the heading error that is added to every following cycle
-FIRST_GAIN = 0.5  # share of the missed turn of the first cycle on a course that is added to every following one ...
-GAIN_DECAY = 0.5  # ... and its change from cycle to cycle
+FIRST_GAIN = 0.8  # share of the missed turn of the first cycle on a course that is added to every following one ...
+GAIN_DECAY = 0.7  # ... and its change from cycle to cycle
 WAY_GAIN = 0.4  # share of a difference of velocity that is added to every following cycle
 MAX_HEADING_ERROR = math.radians(10.0)  # that is taken back; beyond, the robot was turned
 MAX_CYCLE_SHARE = 0.4  # of the way of the feet in a cycle: a greater difference is no error of joints
 RAMP_SHARE = 0.25  # of a cycle, in which a correction changes
 MAX_VAIN_CYCLES = 4  # at the largest heading error, after which the correction has no effect
-DEAD_ZONE = 0.015  # of the way, and ...
-TURN_DEAD_ZONE = 0.003  # ... of the way on the circle of the footholds: measured joints are not more accurate
+DEAD_ZONE = 0.005  # of the way, and ...
+TURN_DEAD_ZONE = 0.001  # ... of the way on the circle of the footholds: measured joints are not more accurate
 MAX_SPEED_CHANGE = 0.1  # of the speed, in a cycle in which measured joints count
-MAX_FIRST_PHASE = 0.1  # of a cycle that counts: the heading at its start is that at its end
 MIN_CYCLE_WAY_M = 0.004  # of the feet: with shorter steps a difference says nothing
 SAME_COURSE = math.cos(math.radians(45.0))  # between two directions of travel that have the same errors
 
@@ -70,7 +69,7 @@ class _Cycle(Copyable):
     def __init__(self, sample: CourseSample) -> None:
         self.gait = sample.gait
         self.phase = sample.phase
-        self.complete = sample.phase < MAX_FIRST_PHASE
+        self.done = 0.0  # share of the cycle
         self.heading = sample.heading
         self.time = 0.0  # [s]
         self.begins_with = sample.executed
@@ -89,6 +88,7 @@ class _Cycle(Copyable):
         self.trusted &= sample.trusted and sample.gait == self.gait
         if sample.heading is None:
             self.heading = None
+        self.done += (sample.phase - self.phase) % 1.0
         self.phase = sample.phase
 
     @property
@@ -124,11 +124,9 @@ class CourseControl(Copyable):
         if cycle is None:
             self._cycle = _Cycle(sample)
             return
-        begins = sample.phase < cycle.phase  # the clock starts a new cycle
         cycle.add(dt, sample)
-        if begins:
-            if cycle.complete:
-                self._finish(cycle, sample, most)
+        if cycle.done >= 1.0:
+            self._finish(cycle, sample, most)
             self._cycle = _Cycle(sample)
 
     def _rest(self, sample: CourseSample, most: float) -> None:
