@@ -80,18 +80,19 @@ class LoadSharing(Copyable):
         self.heights = (0.0,) * len(robot.legs)  # [m] by which each foot is raised
         self._goal = self.heights
         self._gain = FIRST_GAIN
-        self._phase = 0.0
         self.restart()
 
     def restart(self) -> None:
         """Forgets the loads so far; the trims stay."""
         self._past: list[tuple[tuple[bool, ...], Sequence[float]]] = []  # counted feet and their planned loads [N]
+        self._phase: float | None = None  # of the gait in the last tick
         self._clear()
 
     def _clear(self) -> None:
         self._sums: tuple[float, ...] = ()  # [N s] measured minus planned load, by walking leg
         self._times: tuple[float, ...] = ()  # [s]
         self._standing = 0.0  # [s]
+        self._cycles = 0.0  # of the gait in which the loads were summed
 
     def trimmed(self, joints: Array) -> Array:
         """Returns joint angles (n, 3) [rad] with the trims, within the limits of the joints."""
@@ -138,11 +139,13 @@ class LoadSharing(Copyable):
         if self._standing > STANDING_TIME_S:
             self._update(tick.rows, STANDING_GAIN, STANDING_DEAD_ZONE_M, math.inf)
             self._clear()
-        elif tick.phase is not None and tick.phase < self._phase:
-            self._update(tick.rows, self._gain, DEAD_ZONE_M, limit)
-            self._gain = max(LAST_GAIN, GAIN_DECAY * self._gain)
-            self._clear()
-        self._phase = 0.0 if tick.phase is None else tick.phase
+        elif tick.phase is not None and self._phase is not None:
+            self._cycles += (tick.phase - self._phase) % 1.0
+            if self._cycles >= 1.0:
+                self._update(tick.rows, self._gain, DEAD_ZONE_M, limit)
+                self._gain = max(LAST_GAIN, GAIN_DECAY * self._gain)
+                self._clear()
+        self._phase = tick.phase
 
     def _move(self, dt: float) -> None:
         if self.heights != self._goal:
