@@ -44,6 +44,18 @@ def test_feet_that_are_too_high_or_too_low_come_to_bear_their_load_without_a_jum
     assert np.abs(np.diff(heights, axis=0)).max() <= 0.02 * DT + 1e-9
 
 
+@pytest.mark.parametrize("first", [0.5, 0.98])
+def test_loads_of_a_part_of_a_gait_cycle_change_nothing(first):
+    sharing = LoadSharing(MACHINE)
+    low = np.array([0.004, -0.004, 0.003, 0.0, -0.003, 0.0])
+    for phase in np.arange(first, first + 0.97, DT / 0.9):
+        sharing.step(DT, None, MOST)
+        sharing.step(DT, LoadedTick(ROWS, PLANNED, loads(low, sharing), (True,) * len(ROWS), phase % 1.0), MOST)
+    for phase in np.arange(first, first + 0.97, DT / 0.9):
+        sharing.step(DT, LoadedTick(ROWS, PLANNED, loads(low, sharing), (True,) * len(ROWS), phase % 1.0), MOST)
+        assert not any(sharing.heights)
+
+
 def test_a_tilt_or_a_heavier_robot_is_no_error_of_a_foot_and_without_loads_nothing_changes():
     sharing = LoadSharing(MACHINE)
     assert not run(sharing, POSITIONS @ (0.002, 0.01, -0.01), 3.0).any()
