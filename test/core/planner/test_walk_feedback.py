@@ -6,7 +6,6 @@ import pytest
 from support.drives import DT, standing_planner
 
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.core.sensing.sensor_inputs import Adaptation
 
 AHEAD = Twist(0.08, 0.0, 0.0)
 
