@@ -74,7 +74,7 @@ class WalkFeedback(Copyable):
         clock = walk.motion.clock
         walks = walking and walk.motion.running
         imu = sensors.imu
-        trusted = watch.slow_mishap is None and watch.stuck is None
+        trusted = watch.slow_mishap is None and watch.stuck is None and not self.tracking.held
         moved = self.tracking.moved
         # The body executes a twist as late as the joints follow their targets.
         self._twists = [plan.twist, *self._twists[: round(self.tracking.delay)]]
@@ -82,7 +82,9 @@ class WalkFeedback(Copyable):
         sample = CourseSample(executed, imu.heading, moved, clock.phase, clock.gait.name, walks, trusted)
         self.course.step(dt, sample, adaptation.course)
         if walks and sensors.mishap_detection.legs and not plan.twist.is_zero:
-            self.progress.step(dt, ProgressSample(plan.twist, moved, self.tracking.errors, imu.tilt, watch.slips))
+            tracking = self.tracking
+            seen = ProgressSample(plan.twist, moved, tracking.slip, tracking.errors, imu.tilt, watch.slips)
+            self.progress.step(dt, seen)
         else:
             self.progress.rest()
 

@@ -63,6 +63,8 @@ class JointTracking(Copyable):
             None  # [rad] of the joint of each leg that is farthest off; None: unknown
         )
         self.moved: Twist | None = None  # [m, m, rad] motion of the body since the last tick; None: unknown
+        self.slip = 0.0  # [m] of the feet that bear load meanwhile, by which they disagree about that motion
+        self.held = False  # a leg is so far off its targets that its joints say nothing about the body
 
     def step(self, dt: float, tick: TrackedTick | None) -> None:
         """Processes a tick of `dt` [s]; None: joints are unknown, or move without a plan of the feet."""
@@ -77,6 +79,7 @@ class JointTracking(Copyable):
         self._age += dt
         late = self._age > MAX_GAP_S
         self.moved = None if late else Twist(0.0, 0.0, 0.0)
+        self.slip = 0.0
         if len(self._joints) <= count:
             self.moved = None
             return
@@ -91,7 +94,8 @@ class JointTracking(Copyable):
         expected = self._joints[round(self.delay)]
         self.errors = tuple(np.abs(angles - expected).reshape(-1, len(JOINTS)).max(axis=1).tolist())
         loads = self._bearing(tick)
-        if max(self.errors) > MAX_ERROR_RAD:  # a leg is held: its joints say nothing about the body
+        self.held = max(self.errors) > MAX_ERROR_RAD
+        if self.held:
             self.sag = self.moved = None
             self._measured = ()
             return
@@ -100,7 +104,8 @@ class JointTracking(Copyable):
             shared = list(map(min, self._loads, loads))
             if sum(load > 0.0 for load in shared) < 2:  # feet that lift off or touch down are at rest over the ground
                 shared = list(map(max, self._loads, loads))
-            self.moved = motion_over_feet(self._measured, feet, shared, self._robot.foot_radius)
+            found = motion_over_feet(self._measured, feet, shared, self._robot.foot_radius)
+            self.moved, self.slip = found or (None, 0.0)
         self._measured = feet
         self._loads = loads
 

@@ -272,10 +272,11 @@ def measured_feet(robot: Robot, joints: Sequence[LegJoints]) -> tuple[MeasuredFo
 
 def motion_over_feet(
     before: Sequence[MeasuredFoot], after: Sequence[MeasuredFoot], loads: Sequence[float], radius: float
-) -> Twist | None:
-    """Returns the motion [m, m, rad] of the body between two samples of its feet, to first order.
+) -> tuple[Twist, float] | None:
+    """Returns the motion [m, m, rad] of the body between two samples of its feet, to first order, and their slip.
 
-    `loads` [N] are the weights of the feet, 0 in the air, `radius` [m] is that of their balls. None for fewer than two.
+    `loads` [N] are the weights of the feet, 0 in the air, `radius` [m] is that of their balls. The slip [m] is the root
+    mean square of the feet's motion over the ground that is left. None for fewer than two feet.
     """
     rows = []
     for weight, a, b in zip(loads, before, after, strict=True):
@@ -290,7 +291,9 @@ def motion_over_feet(
     mx, my, mu, mv = [sum([row[0] * row[k] for row in rows]) / total for k in (1, 2, 3, 4)]
     spread = sum([w * ((x - mx) ** 2 + (y - my) ** 2) for w, x, y, _, _ in rows])
     turn = sum([w * ((x - mx) * (v - mv) - (y - my) * (u - mu)) for w, x, y, u, v in rows]) / spread
-    return Twist(-mu - turn * my, -mv + turn * mx, -turn)  # the feet move by the inverse of the body's motion
+    scatter = sum([w * ((u - mu) ** 2 + (v - mv) ** 2) for w, _, _, u, v in rows])
+    slip = math.sqrt(max(scatter - turn * turn * spread, 0.0) / total)
+    return Twist(-mu - turn * my, -mv + turn * mx, -turn), slip  # the feet move by the inverse of the body's motion
 
 
 @dataclass(frozen=True, slots=True)

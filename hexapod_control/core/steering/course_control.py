@@ -29,6 +29,7 @@ GAIN_DECAY = 0.7  # ... and its change from cycle to cycle
 WAY_GAIN = 0.4  # share of a difference of velocity that is added to every following cycle
 MAX_HEADING_ERROR = math.radians(10.0)  # that is taken back; beyond, the robot was turned
 MAX_CYCLE_SHARE = 0.4  # of the way of the feet in a cycle: a greater difference is no error of joints
+MIN_KNOWN_SHARE = 0.7  # of a cycle, from which measured joints tell whether it is plausible
 RAMP_SHARE = 0.25  # of a cycle, in which a correction changes
 MAX_VAIN_CYCLES = 4  # at the largest heading error, after which the correction has no effect
 DEAD_ZONE = 0.005  # of the way, and ...
@@ -74,17 +75,20 @@ class _Cycle(Copyable):
         self.time = 0.0  # [s]
         self.begins_with = sample.executed
         self.executed = ZERO  # [m, m, rad]
-        self.moved = ZERO  # [m, m, rad] by measured joints ...
-        self.measured = True  # ... in every tick
+        self.known_time = 0.0  # [s] in which measured joints tell the motion ...
+        self._missed = ZERO  # [m, m, rad] ... and what they have not made of the executed one
+        self.measured = True  # in every tick
         self.trusted = True
 
     def add(self, dt: float, sample: CourseSample) -> None:
         self.time += dt
-        self.executed = _sum(self.executed, sample.executed.scaled(dt))
+        executed = sample.executed.scaled(dt)
+        self.executed = _sum(self.executed, executed)
         if sample.moved is None:
             self.measured = False
         else:
-            self.moved = _sum(self.moved, sample.moved)
+            self.known_time += dt
+            self._missed = _sum(self._missed, _sum(executed, sample.moved.scaled(-1.0)))
         self.trusted &= sample.trusted and sample.gait == self.gait
         if sample.heading is None:
             self.heading = None
@@ -94,7 +98,8 @@ class _Cycle(Copyable):
     @property
     def missed(self) -> Twist | None:
         """Executed motion [m, m, rad] that the measured joints have not made; None if unknown."""
-        return _sum(self.executed, self.moved.scaled(-1.0)) if self.measured else None
+        known = self.known_time >= MIN_KNOWN_SHARE * self.time
+        return self._missed.scaled(self.time / self.known_time) if known else None
 
 
 class CourseControl(Copyable):
@@ -151,7 +156,8 @@ class CourseControl(Copyable):
         way = cycle.executed.foot_speed(self._radius)
         change = _sum(sample.executed, cycle.begins_with.scaled(-1.0)).foot_speed(self._radius)
         steady = change * cycle.time < MAX_SPEED_CHANGE * way
-        missed = cycle.missed if steady else None
+        seen = cycle.missed if steady else None
+        missed = seen if cycle.measured else None  # a part of a cycle tells whether it is plausible, but not how much
         turn = self._missed_turn(cycle, sample, missed)
         if way < MIN_CYCLE_WAY_M:
             return
@@ -163,10 +169,12 @@ class CourseControl(Copyable):
             return
         self._take_course(cycle.executed, way)
         x, y = (_beyond(value, DEAD_ZONE * way) for value in (missed.vx, missed.vy)) if missed else (0.0, 0.0)
-        if not cycle.trusted or max(math.hypot(x, y), self._radius * abs(turn)) > MAX_CYCLE_SHARE * way:
+        lost = math.hypot(seen.vx, seen.vy) if seen else 0.0
+        if not cycle.trusted or max(lost, self._radius * abs(turn)) > MAX_CYCLE_SHARE * way:
             if self.state is not CourseState.DISTRUSTED:
                 self.state = CourseState.WAITING
             self.heading_error = 0.0
+            self._aim(self._learned, cycle.time)
             return
         self.heading_error = _clamped(self.heading_error + turn, MAX_HEADING_ERROR)
         self._vain = self._vain + 1 if abs(self.heading_error) >= MAX_HEADING_ERROR else 0

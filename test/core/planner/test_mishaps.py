@@ -14,7 +14,7 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.sensing.mishap_watch import MishapKind, standing_limit
-from hexapod_control.core.sensing.sensor_inputs import MishapDetection
+from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
 
 NAME = "phantomx"
 FORWARD = Twist(0.1, 0.0, 0.0)
@@ -448,8 +448,10 @@ def test_feet_that_slip_slow_the_walk_and_are_named(scene):
 
 
 @pytest.mark.parametrize("trouble", ["roll", "loaded", "held", "rate"])
-def test_disabled_detectors_change_nothing(trouble):
+def test_disabled_detectors_and_corrections_change_nothing(trouble):
     calm, troubled = Scene(MishapDetection()), Scene(MishapDetection())
+    for scene in (calm, troubled):
+        scene.planner.sensors.adaptation = Adaptation(course=0.0, trim=0.0)
     values = {"roll": 1.5, "loaded": False, "held": {(0, 0): 2.0}, "rate": 1.0}
     setattr(troubled, trouble, values[trouble])
     assert np.array_equal(calm.run(2.0, FORWARD), troubled.run(2.0, FORWARD))

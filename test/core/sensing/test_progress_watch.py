@@ -16,12 +16,12 @@ FREE = (0.03,) * 6  # [rad]
 AT_EDGE = (0.12, 0.03, 0.03, 0.12, 0.03, 0.03)
 
 
-def after(seconds, share, *, twist=AHEAD, errors=FREE, tilt=(0.0, 0.0), slipping=False, watch=None):
-    """The watch after some seconds in which the measured way is a share of the executed one; None: unknown."""
+def after(seconds, share, *, slip=0.0, twist=AHEAD, errors=FREE, tilt=(0.0, 0.0), slipping=False, watch=None):
+    """The watch after some seconds in which the measured way is a share of the executed one, and the feet slip; None: unknown."""
     watch = watch or ProgressWatch(MACHINE)
     for _ in range(round(seconds / DT)):
         moved = None if share is None else twist.scaled(share * DT)
-        watch.step(DT, ProgressSample(twist, moved, errors, tilt, slipping))
+        watch.step(DT, ProgressSample(twist, moved, slip * twist.vx * DT, errors, tilt, slipping))
     return watch
 
 
@@ -45,6 +45,11 @@ def test_a_robot_that_makes_no_way_says_so_after_five_seconds_with_what_is_known
 @pytest.mark.parametrize(("share", "twist"), [(0.8, AHEAD), (None, AHEAD), (0.1, SLOW), (0.9, Twist(0.0, 0.0, 0.5))])
 def test_a_walk_that_gets_on_or_is_slow_or_unknown_is_no_mishap(share, twist):
     assert after(20.0, share, twist=twist).mishap is None
+
+
+def test_feet_of_which_some_stay_under_the_body_while_others_slip_make_no_way():
+    assert after(7.0, 0.55, slip=0.3).mishap.kind is MishapKind.HINDERED
+    assert after(20.0, 0.55, slip=0.05).mishap is None
 
 
 def test_a_stop_begins_a_new_count_and_the_same_course_is_refused_until_a_zero_or_another_one():
