@@ -3,11 +3,10 @@
 
 The way that the standing feet make under the body, by their measured joints, is compared with the executed one over
 WATCHED_S. Feet that press against a riser bear load and stay under the body, while the others slip: the body makes no
-way, although the mean of the feet makes half of it (41 to 58 %, measured before risers of 50 to 100 mm). But the feet
-disagree, there by 23 to 35 % of the way, and on ground where all grip by 5 %. So what they disagree by is no way: less
-than MIN_SHARE without it is less than a fifth of the way over the ground before a riser, less than half of it among
-blocks that catch the feet. It needs the loads of the feet: without them every planned foot counts, and feet that slip
-look like feet that grip.
+way, although the mean of the feet makes half of it. But then the feet disagree, by 23 to 35 % of the way before risers
+of 50 to 100 mm in physics, and by 5 % on ground where all grip. So what they disagree by is no way made: less than
+MIN_SHARE without it was less than half of the way even among blocks that catch feet. It needs the loads of the feet:
+without them every planned foot counts, and feet that slip look like feet that grip.
 
 What is known of the cause is named: joints that are off their targets much farther than those of other legs, a slope,
 slipping feet. The robot then stands, and does not follow the same course again until a command is zero or leads
@@ -28,7 +27,7 @@ from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind, tilt_a
 
 WATCHED_S = 5.0
 PART_S = 1.0  # of the watched time, after which it is judged again
-MIN_SHARE = 0.3  # of the executed way
+MIN_SHARE = 0.25  # of the executed way
 MIN_MISSED = 0.25  # [foothold radii] of the way: play of gears and slow gaits miss less in the watched time
 MIN_KNOWN_SHARE = 0.7  # of the time in which the motion over the feet is known
 HELD_RAD = math.radians(4.0)  # off its target: a joint whose leg is held ...

@@ -29,7 +29,7 @@ from hexapod_control.core.kinematics.se2 import (
     log,
     wrap,
 )
-from hexapod_control.core.sensing.odometry import FootSupport, Odometry, fit, fit_change
+from hexapod_control.core.sensing.odometry import FootSupport, MeasuredFoot, Odometry, fit, fit_change, motion_over_feet
 
 
 def walk_with_odometry(machine, gait, direction):
@@ -275,6 +275,15 @@ def test_a_fit_backwards_in_time_is_the_inverse_of_the_fit_and_unloaded_feet_do_
             assert step.feet == 5 and step.residual < 1e-3
     alone = FootSupport(BodyPose(), ((0.1, 0.0), (0.0, 0.1)), (5.0, 0.0))
     assert fit(alone, alone) is None
+
+
+def test_feet_that_stay_under_the_body_while_as_many_slip_leave_half_of_the_way_and_slip_by_the_other_half():
+    feet = [MeasuredFoot(x, y, -0.1, 0.0, 0.0) for x, y in ((0.2, 0.1), (0.2, -0.1), (-0.2, 0.1), (-0.2, -0.1))]
+    after = [foot._replace(x=foot.x - way) for foot, way in zip(feet, (0.0, 0.01, 0.01, 0.0), strict=True)]
+    moved, slip = motion_over_feet(feet, after, (5.0,) * 4, 0.0)
+    assert moved == pytest.approx((0.005, 0.0, 0.0)) and slip == pytest.approx(0.005)
+    gripping = [foot._replace(x=foot.x - 0.01) for foot in feet]
+    assert motion_over_feet(feet, gripping, (5.0,) * 4, 0.0)[1] == pytest.approx(0.0, abs=1e-9)
 
 
 def test_an_uncertain_heading_makes_the_position_uncertain_across_the_path():

@@ -48,8 +48,8 @@ def test_a_walk_that_gets_on_or_is_slow_or_unknown_is_no_mishap(share, twist):
 
 
 def test_feet_of_which_some_stay_under_the_body_while_others_slip_make_no_way():
-    assert after(7.0, 0.55, slip=0.3).mishap.kind is MishapKind.HINDERED
-    assert after(20.0, 0.55, slip=0.05).mishap is None
+    assert after(7.0, 0.5, slip=0.3).mishap.kind is MishapKind.HINDERED
+    assert after(20.0, 0.5, slip=0.05).mishap is None
 
 
 def test_a_stop_begins_a_new_count_and_the_same_course_is_refused_until_a_zero_or_another_one():
