@@ -21,8 +21,6 @@ from hexapod_control.core.steering.course_control import CourseControl, CourseSa
 from hexapod_control.core.walking.load_sharing import LoadedTick, LoadSharing, exchanging
 from hexapod_control.core.walking.walk_controller import WalkController
 
-MIN_LOAD_SHARE = 0.3  # of the planned loads, that is measured while the robot stands on its feet
-
 
 class WalkFeedback(Copyable):
     """The feedback of one robot."""
@@ -104,10 +102,8 @@ class WalkFeedback(Copyable):
         if loads is None and self.tracking.sag is not None and not walks:
             # Only at rest: legs that move are off their targets without load, too.
             loads = self.sharing.loads_by_sag(self.tracking.sag, rows)
-        if loads is None:
+        if loads is None or (walks and not all(self.tracking.proven)):
             return None
-        if sum(loads) < MIN_LOAD_SHARE * sum(support) or (walks and not all(self.tracking.proven)):
-            return None  # the sensors do not work, or the robot is lifted
         delay = round(self.tracking.delay)
         if walk is None:
             return LoadedTick(rows, support, loads, plan.planted, None, delay)

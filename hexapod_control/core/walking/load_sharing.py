@@ -37,6 +37,7 @@ LAST_GAIN = 0.15  # ... and after all later ones: loads on rough ground differ f
 GAIN_DECAY = 0.75  # of the gain from one update to the next
 DEAD_ZONE_M = 0.0003  # height errors up to this are left ...
 STANDING_DEAD_ZONE_M = 0.0006  # ... and at rest, where friction bears a part of the load
+MIN_LOAD_SHARE = 0.3  # of the planned loads, that is measured while the robot stands on its feet
 TRIM_SPEED = 0.02  # [m/s] at which a foot moves to its trim
 
 
@@ -132,9 +133,14 @@ class LoadSharing(Copyable):
         counted, planned = self._past[-1]
         if len(self._sums) != len(planned):
             self._sums = self._times = (0.0,) * len(planned)
+        lifted = sum(tick.measured) < MIN_LOAD_SHARE * sum(planned)  # or the sensors do not work, or it hops in a walk
+        if lifted and tick.phase is None:
+            self.restart()
+            return
+        span = 0.0 if lifted else dt
         pairs = zip(self._sums, counted, tick.measured, planned, strict=True)
-        self._sums = tuple([s + dt * c * (load - p) for s, c, load, p in pairs])
-        self._times = tuple([time + dt * c for time, c in zip(self._times, counted, strict=True)])
+        self._sums = tuple([s + span * c * (load - p) for s, c, load, p in pairs])
+        self._times = tuple([time + span * c for time, c in zip(self._times, counted, strict=True)])
         self._standing = self._standing + dt if tick.phase is None else 0.0
         if self._standing > STANDING_TIME_S:
             self._update(tick.rows, STANDING_GAIN, STANDING_DEAD_ZONE_M, math.inf)

@@ -17,7 +17,7 @@ AT_EDGE = (0.12, 0.03, 0.03, 0.12, 0.03, 0.03)
 
 
 def after(seconds, share, *, slip=0.0, twist=AHEAD, errors=FREE, tilt=(0.0, 0.0), slipping=False, watch=None):
-    """The watch after some seconds in which the measured way is a share of the executed one, and the feet slip; None: unknown."""
+    """The watch after some seconds in which measured way and slip are shares of the executed way; None: unknown."""
     watch = watch or ProgressWatch(MACHINE)
     for _ in range(round(seconds / DT)):
         moved = None if share is None else twist.scaled(share * DT)

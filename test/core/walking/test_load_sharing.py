@@ -56,6 +56,15 @@ def test_loads_of_a_part_of_a_gait_cycle_change_nothing(first):
         assert not any(sharing.heights)
 
 
+def test_ticks_in_which_the_robot_hops_do_not_count_and_do_not_begin_the_gait_cycle_again():
+    sharing = LoadSharing(MACHINE)
+    low = np.array([0.004, -0.004, 0.003, 0.0, -0.003, 0.0])
+    for tick in range(round(12.0 / DT)):
+        measured = [0.0] * len(ROWS) if tick % 20 == 0 else loads(low, sharing)
+        sharing.step(DT, LoadedTick(ROWS, PLANNED, measured, (True,) * len(ROWS), tick * DT / 0.9 % 1.0), MOST)
+    assert np.abs(ACROSS @ (low - sharing.heights)).max() < 0.0008
+
+
 def test_a_tilt_or_a_heavier_robot_is_no_error_of_a_foot_and_without_loads_nothing_changes():
     sharing = LoadSharing(MACHINE)
     assert not run(sharing, POSITIONS @ (0.002, 0.01, -0.01), 3.0).any()
