@@ -46,6 +46,7 @@ from hexapod_control.core.robot import Point, Robot, Vector
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass, foot_loads, static_margin
 from hexapod_control.core.steering.course_control import CourseControl
+from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
@@ -416,6 +417,10 @@ class Planner(Copyable):
             self._handle(waiting)
         self.capabilities = context.capabilities
         return published(plan, context, legs)
+
+    def see(self, grid: TerrainGrid | None, base: tuple[Array, Array] | None) -> None:
+        """Takes the newest map of the ground, and in it the pose of base_link: rotation (3, 3), position (3,) [m]."""
+        self._context.footholds.see(grid, base)
 
     # --- pose known or unknown ----------------------------------------------------------------
 

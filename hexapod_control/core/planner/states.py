@@ -56,6 +56,7 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.mishap_watch import MishapWatch
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 from hexapod_control.core.statics.static_stability import direction_inwards
+from hexapod_control.core.walking.foothold_plan import FootholdPlan
 from hexapod_control.core.walking.guided_legs import BallCenter, GroundPoint
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.walking.walk_settings import WalkSettings
@@ -83,6 +84,7 @@ class PlannerContext(Copyable):
     settings: WalkSettings
     watch: MishapWatch
     feedback: WalkFeedback
+    footholds: FootholdPlan
     joints: tuple[LegJoints, ...] = ()  # [rad] of the last tick, or as measured; empty while they are unknown
     plan: TickPlan | None = None  # of the last tick
     pace: float = 1.0  # time scale (0 to 1) of a move, with which it stops and continues smoothly
@@ -94,7 +96,8 @@ class PlannerContext(Copyable):
         limiter = TickLimiter(legs.capabilities.robot)
         watch = MishapWatch(legs.whole)
         feedback = WalkFeedback(legs)
-        return cls(legs, limiter, sensors, settings, watch, feedback, wanted_gait=settings.selection.name)
+        footholds = FootholdPlan(legs.capabilities.robot)
+        return cls(legs, limiter, sensors, settings, watch, feedback, footholds, wanted_gait=settings.selection.name)
 
     @property
     def robot(self) -> Robot:
@@ -133,6 +136,7 @@ class PlannerContext(Copyable):
         self.legs = legs.holding(joints) if joints else legs
         self.limiter = TickLimiter(capabilities.robot)
         self.feedback.use_legs(self.legs)
+        self.footholds = FootholdPlan(capabilities.robot)
         self.settings = replace(self.settings, selection=capabilities.selection(wanted))
         self.joints = legs.of_whole(joints)
         self.plan = None
@@ -420,7 +424,7 @@ class OnFeet(Copyable):
                 walk.settle(NEUTRAL)
             case HaltRequest():
                 self._halt()
-            case VelocityRequest(twist) if context.feedback.progress.refuses(twist):
+            case VelocityRequest(twist) if context.feedback.progress.refuses(twist) or context.footholds.refuses(twist):
                 pass
             case VelocityRequest(twist):
                 self._follow(twist, context)
@@ -484,6 +488,8 @@ class OnFeet(Copyable):
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
         """Advances body, feet and gait clock by `dt` [s]; sensors are used unless the robot is about to sit down."""
         self.walk.sense(*((context.touching, context.sensors.body_tilt) if self.then is None else (None, None)))
+        if context.footholds.grid is not None or self.walk.motion.seen:
+            context.footholds.step(self.walk, context.touching)
         self.walk.correct(context.feedback.course.shares)
         self.walk, pose = context.limiter.advance(self.walk, context.joints, dt, context.change_pace(1.0, dt))
         return pose

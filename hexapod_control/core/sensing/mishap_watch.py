@@ -181,6 +181,7 @@ class MishapKind(Enum):
     CARRIED = "carried"  # no foot bears load
     STUCK = "stuck"  # a leg does not follow its targets
     HINDERED = "hindered"  # the feet do not carry the body on
+    NO_FOOTHOLD = "no_foothold"  # the ground ahead of a leg is seen, and it cannot stand there
     SLOWED = "slowed"  # feet slip, or a leg begins to lag: the robot walks slowly
 
 

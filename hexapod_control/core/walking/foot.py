@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.swing_trajectory import SMOOTH, SwingTiming
@@ -43,6 +43,7 @@ class Swing(Copyable):
     lead: Point = (0.0, 0.0)  # [m] by which the foot passes its aim before it returns to it
     travel_rate: float = 1.0  # share (0 to 1) of the nominal rate of the horizontal travel
     lag: float = 0.0  # progress by which the horizontal travel lags, the integral of 1 - travel_rate
+    end: float | None = None  # [m] height of the seen foothold; None: none is seen, the ground counts as the plane
 
     planted: ClassVar[bool] = False
 
@@ -90,6 +91,16 @@ class Guided(Copyable):
     def lands(self) -> bool:
         """True if the path ends on the ground."""
         return self.path[-1][2] <= 0.0
+
+
+class SeenFoothold(NamedTuple):
+    """The next foothold of a foot, in base_footprint."""
+
+    x: float  # [m]
+    y: float
+    z: float
+    even: bool  # the ground is as flat as the plane: the foot aims as on flat ground
+    path: tuple[float, ...] = ()  # [m] greatest heights of the ground on the way of the swing, evenly spaced
 
 
 FootState = Stance | Swing | Dropping | Guided

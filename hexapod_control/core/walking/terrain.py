@@ -73,11 +73,13 @@ STOP_DECELERATION = 4.0  # initial speed over duration: deceleration at the star
 
 def early_touch_down(foot: Foot, touches: bool, max_offset: float) -> bool:
     """Returns True if a foot in the air touches ground that is higher than expected, by at most `max_offset` [m]."""
-    if not touches or foot.z > max_offset:
+    state = foot.state
+    seen = state.end if isinstance(state, Swing) and state.end is not None else 0.0
+    if not touches or foot.z > max_offset + max(seen, 0.0):
         return False
-    if isinstance(foot.state, Dropping):
-        return not foot.state.touched and foot.z > foot.state.end + TERRAIN_TOLERANCE
-    return isinstance(foot.state, Swing) and not _rises(foot, foot.state) and foot.z > TERRAIN_TOLERANCE
+    if isinstance(state, Dropping):
+        return not state.touched and foot.z > state.end + TERRAIN_TOLERANCE
+    return isinstance(state, Swing) and not _rises(foot, state) and foot.z > seen + TERRAIN_TOLERANCE
 
 
 def stop_at_contact(foot: Foot) -> None:
@@ -246,9 +248,9 @@ class SupportPlane(Copyable):
 
     rates: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [1/s, 1/s, m/s] of the slopes a and b and of the height c
 
-    def follow(self, standing: Sequence[Foot], feet: Sequence[Foot], dt: float) -> None:
-        """Moves the plane towards the standing feet for `dt` [s]; updates the heights of all feet above it."""
-        slope_x, slope_y, height = fit_plane([foot.at for foot in standing]) or (0.0, 0.0, 0.0)
+    def follow(self, points: Sequence[Vector], feet: Sequence[Foot], dt: float) -> None:
+        """Moves the plane towards points [m] for `dt` [s]; updates the heights of all feet above it."""
+        slope_x, slope_y, height = fit_plane(points) or (0.0, 0.0, 0.0)
         x, y, z = self.rates
         self.rates = along, across, up = (
             change_towards(x, _rate(slope_x / TILT_TIME_CONSTANT_S, TILT_RATE), TILT_ACCELERATION * dt),
@@ -259,12 +261,22 @@ class SupportPlane(Copyable):
             rise = (along * foot.x + across * foot.y + up) * dt
             if isinstance(foot.state, Swing):
                 foot.state.base += rise
+                if foot.state.end is not None:
+                    foot.state.end += rise
                 continue
             foot.x = foot.x - along * dt * foot.z
             foot.y = foot.y - across * dt * foot.z
             foot.z += rise
             if isinstance(foot.state, Dropping):
                 foot.state.end += rise
+
+
+def _planned(feet: Sequence[Foot]) -> list[Vector]:
+    """Where feet in the air will stand [m]; empty unless the ground is seen to be uneven."""
+    swings = [foot.state for foot in feet if isinstance(foot.state, Swing)]
+    if all(swing.end is None for swing in swings):
+        return []
+    return [(*swing.aim, swing.end or 0.0) for swing in swings]
 
 
 def _rate(rate: float, max_rate: float) -> float:
@@ -426,7 +438,7 @@ class TerrainAdaptation(Copyable):
         standing = [foot for foot, touches in zip(feet, contacts, strict=True) if foot.state.planted and touches]
         if len(standing) < MIN_SUPPORTING_FEET:
             standing = [foot for foot in feet if foot.state.planted]
-        self._plane.follow(standing, feet, dt)
+        self._plane.follow([*(foot.at for foot in standing), *_planned(feet)], feet, dt)
         for leg, (foot, contact) in enumerate(zip(feet, self.feet, strict=True)):
             if isinstance(foot.state, Swing | Dropping):
                 keep_in_reach(leg, foot, contact, dt, reach)

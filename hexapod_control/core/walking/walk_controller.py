@@ -82,6 +82,7 @@ class WalkController(Copyable):
         self.gaits = GaitChangeScheduler(capabilities, gait)
         self.recovery = MarginRecovery()
         self.strides = StrideControl(capabilities)
+        self.last_strides = Strides(capabilities.stances.at(self.body.height), self.strides.regions)
         self._foothold_radius = capabilities.robot.foothold_radius
         self._correction = ZERO  # of the feet's twist, as shares of the foot speed [1, 1, rad/m]
         self.body.sway.prepare(pose, gait.sway)
@@ -256,7 +257,7 @@ class WalkController(Copyable):
         body.sway.step(dt / speed.swing_time, motion, regions, stepping)
         # After the body: its new height, pose and sway decide where the feet may stand and which foot may lift off.
         demand = StrideDemand(regions, motion.clock.gait, body.region_share, limit.adaptation.moved, limit.twist)
-        strides = self.strides.step(demand, speed.twist, speed.swing_time, motion.feet)
+        self.last_strides = strides = self.strides.step(demand, speed.twist, speed.swing_time, motion.feet)
         if motion.guiding:
             guided_legs.prepare_feet(robot, motion.feet, body, previous)
         else:

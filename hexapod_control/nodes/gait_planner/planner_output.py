@@ -285,6 +285,7 @@ LEVELS: Mapping[MishapKind, ReportLevel] = {
     MishapKind.CARRIED: ReportLevel.WARNING,
     MishapKind.STUCK: ReportLevel.ERROR,
     MishapKind.HINDERED: ReportLevel.WARNING,
+    MishapKind.NO_FOOTHOLD: ReportLevel.WARNING,
     MishapKind.SLOWED: ReportLevel.WARNING,
 }
 STUCK_PAUSE_S = 4.0  # until the robot tries whether a leg that was stuck is free
@@ -320,7 +321,7 @@ class MishapReports:
             self._last = kind
             return
         self._last = kind
-        if mishap.kind is MishapKind.HINDERED:  # the planner refuses only the same course
+        if mishap.kind in (MishapKind.HINDERED, MishapKind.NO_FOOTHOLD):  # the planner refuses only the same course
             self._commands.end_motion()
         elif mishap.kind is MishapKind.STUCK:
             self._pause(mishap.kind.value, mishap.text, STUCK_PAUSE_S)

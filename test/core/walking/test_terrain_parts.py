@@ -369,7 +369,7 @@ def test_the_plane_begins_to_follow_the_feet_at_bounded_rates_and_no_foot_moves_
         Foot(0.1, -0.1, 0.05, Dropping(0.2, 0.0, 0.0, 0.0, 0.0, 0.03)),
     ]
     plane, before = SupportPlane(), [foot.at for foot in feet]
-    plane.follow(feet[:6], feet, DT)
+    plane.follow([foot.at for foot in feet[:6]], feet, DT)
 
     def rate(error, constant, most, acceleration):
         return -math.copysign(min(abs(error) / constant, most, acceleration * DT), error)

@@ -299,7 +299,9 @@ def rising_refusal(state: PlannerState, context: PlannerContext) -> Refusal | No
 
 def present_mishap(state: PlannerState, context: PlannerContext) -> Mishap | None:
     """Returns the present mishap; None without one."""
-    return state.mishap if isinstance(state, Frozen) else context.watch.slow_mishap or context.feedback.progress.mishap
+    if isinstance(state, Frozen):
+        return state.mishap
+    return context.watch.slow_mishap or context.footholds.mishap or context.feedback.progress.mishap
 
 
 def _motion(state: PlannerState) -> StoppedMotion | None:

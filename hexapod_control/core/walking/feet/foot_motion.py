@@ -28,16 +28,18 @@ from typing import NamedTuple
 
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.gait_clock import GaitClock
-from hexapod_control.core.gait.swing_trajectory import AIM_FROZEN, SMOOTH, lift, smooth_travel
+from hexapod_control.core.gait.swing_trajectory import AIM_FROZEN, SMOOTH, SwingTiming, lift, smooth_travel
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp, moved_point
 from hexapod_control.core.robot import Point, Vector
-from hexapod_control.core.walking.foot import STANCE, Dropping, Foot, Guided, Stance, Swing
+from hexapod_control.core.walking.foot import STANCE, Dropping, Foot, Guided, SeenFoothold, Stance, Swing
 from hexapod_control.core.walking.terrain import HeightReach, TerrainAdaptation
 from hexapod_control.core.workspace.stance_regions import StanceRegions
 from hexapod_control.core.workspace.strides.stride_table import NEUTRAL_REGION, Strides
+from hexapod_control.core.workspace.twist_limits import change_towards
 
 LANDING = 0.97  # share of the radius of the stride region in which a foot touches down
 AIM_SPEED = 1.0  # [m/s] maximum speed of the aim over the ground: a body that brakes must not jerk a foot in flight
+END_SPEED = 0.3  # [m/s] maximum speed of its height
 RETURN_SHARE = 0.08  # of the way of the body in a swing, by which a foot moves back before it touches down
 LEAD_TIME = 1.0  # [s] maximum lead over the speed of the body: the lead vanishes with the speed
 LANDED = 1.0 - 1e-9  # progress at which a swing ends; below 1, so that rounding does not prolong it by a tick
@@ -54,15 +56,20 @@ class BodyTick(NamedTuple):
 
 
 def advance_swing(
-    foot: Foot, swing: Swing, ground_fixed: Point, progress: float, tick: BodyTick, strides: Strides, leg: int
+    foot: Foot,
+    swing: Swing,
+    ground_fixed: Point,
+    progress: float,
+    tick: BodyTick,
+    strides: Strides,
+    leg: int,
+    seen: SeenFoothold | None = None,
 ) -> None:
     """Advances a swinging foot to a progress in [0, 1]; at the end, the swing becomes a stance.
 
     `ground_fixed` is its position at the last tick, in the new base_footprint; `leg` is its row.
-
-    With s(p) the share of the travel and l(p) that of the lead at progress p, a foot without a new aim is at
-    start + s (aim - start) + l lead. As the aim moves from tick to tick, this is written as a step from the last
-    position: the gain (s(p1) - s(p0)) / (1 - s(p0)) of what remains to the aim, after the lead has been taken off.
+    With the shares s(p) of the travel and l(p) of the lead, a foot without a new aim is at start + s (aim - start) +
+    l lead; as the aim moves, each tick adds the gain (s(p1) - s(p0)) / (1 - s(p0)) of what remains without the lead.
     """
     dt, twist, swing_time, back, _ = tick
     before = swing.progress
@@ -76,17 +83,19 @@ def advance_swing(
         foot.region = strides.regions[leg]
     disc = strides.disc(leg, foot.region)
     aimed = back.apply(*swing.aim)
-    if progress - lag < AIM_FROZEN * timing.travel_end or begins:
+    free = progress - lag < AIM_FROZEN * timing.travel_end or begins
+    if free:
         x, y = moved_point(twist, 0.5 * swing.stance_time * swing_time, *disc.center)
     else:  # where the aim, fixed in the world, will be in base_footprint at touch-down
         x, y = moved_point(twist, -remaining, *aimed)
     # The region bounds the place at touch-down; the aim is that place, back in base_footprint of now.
     x, y = disc.clamped(x, y, LANDING)
     aim = moved_point(twist, remaining, x, y)
+    if seen is not None and not (seen.even and swing.end is None):
+        aim = _seen_aim(swing, seen, tick, aim, aimed, free=free)
     if not begins and math.dist(aimed, aim) > AIM_SPEED * dt:
         aim = _point_towards(aimed, aim, AIM_SPEED * dt)
-    swing.aim = aim
-    x, y = aim
+    swing.aim = x, y = aim
     if begins and timing == SMOOTH:  # on rough ground the travel ends before the swing does
         swing.lead = _lead(foot, tick)
     travelled = timing.travel_share(before - lag)
@@ -94,15 +103,10 @@ def advance_swing(
     gain = (timing.travel_share(progress - swing.lag) - travelled) / (1.0 - travelled) if travelled < 1.0 else 1.0
     change = timing.lead_share(progress - swing.lag) - led
     a, b = ground_fixed
-    lead_x, lead_y = swing.lead
-    dx = gain * (x - a + led * lead_x) + change * lead_x
-    dy = gain * (y - b + led * lead_y) + change * lead_y
+    dx = gain * (x - a + led * swing.lead[0]) + change * swing.lead[0]
+    dy = gain * (y - b + led * swing.lead[1]) + change * swing.lead[1]
     lift_progress = timing.lift_progress(progress)
-    height = 0.0
-    if lift_progress < LANDED:
-        height = lift(lift_progress, swing.lift)
-        if swing.base:  # it stood above or below the plane
-            height += (1.0 - smooth_travel(lift_progress)) * swing.base
+    height = _height(swing, lift_progress)
     foot.velocity = (dx / dt, dy / dt, (height - foot.z) / dt)
     foot.x = a + dx
     foot.y = b + dy
@@ -111,6 +115,34 @@ def advance_swing(
         swing.progress = progress
     else:
         foot.state = STANCE
+
+
+CLEARANCE = 0.02  # [m] of the ball of a foot above the ground on its way
+# A swing over ground that is seen: it rises before it travels, and is over its foothold before it descends.
+OVER_TERRAIN = SwingTiming(travel_start=0.15, travel_end=0.75, top=0.45, descent_end=0.95)
+_OVER = [k / 40 for k in range(1, 40)]
+
+
+def lift_over(path: Sequence[float], base: float, end: float, least: float) -> float:
+    """Returns the lift [m] with which a swing from a height `base` to `end` [m] passes CLEARANCE above its path.
+
+    `path` are the heights [m] of the ground at even distances, `least` [m] is the smallest lift.
+    """
+    timing = OVER_TERRAIN
+    highest = least
+    for u in _OVER:
+        travelled = timing.travel_share(u)
+        if travelled <= 0.0 or travelled >= 1.0:
+            continue
+        at = travelled * (len(path) - 1)
+        ground = max(path[math.floor(at)], path[math.ceil(at)])
+        lift_progress = timing.lift_progress(u)
+        share = smooth_travel(lift_progress)
+        blend = (1.0 - share) * base + share * end
+        # Near its ends the foot is as low as where it stands.
+        clearance = CLEARANCE * min(1.0, 8.0 * travelled, 8.0 * (1.0 - travelled))
+        highest = max(highest, (ground + clearance - blend) / lift(lift_progress, 1.0))
+    return highest
 
 
 def _lead(foot: Foot, tick: BodyTick) -> Point:
@@ -122,6 +154,27 @@ def _lead(foot: Foot, tick: BodyTick) -> Point:
         return 0.0, 0.0
     lead = min(max(tick.slack - RETURN_SHARE * speed * tick.swing_time, 0.0), LEAD_TIME * speed)
     return lead * vx / speed, lead * vy / speed
+
+
+def _height(swing: Swing, progress: float) -> float:
+    """Height [m] of a foot above the plane at a progress of its lift."""
+    height = swing.end or 0.0
+    if progress >= LANDED:
+        return height
+    share = smooth_travel(progress) if swing.base or height else 0.0
+    height = share * height + lift(progress, swing.lift)
+    return height + (1.0 - share) * swing.base if swing.base else height  # it stood above or below the plane
+
+
+def _seen_aim(swing: Swing, seen: SeenFoothold, tick: BodyTick, nominal: Point, before: Point, *, free: bool) -> Point:
+    """The aim [m] at a foothold that is seen, whose height the end of the swing follows while the aim is `free`.
+
+    `nominal` is the aim on flat ground, `before` that of the last tick.
+    """
+    if not free:
+        return nominal if seen.even else before
+    swing.end = change_towards(swing.end or 0.0, seen.z, END_SPEED * tick.dt)
+    return nominal if seen.even else tick.back.apply(seen.x, seen.y)
 
 
 def _point_towards(point: Point, goal: Point, distance: float) -> Point:
@@ -200,6 +253,7 @@ class FootMotion(Copyable):
     lift_share: float  # (0 to 1) of the lift height, at the present speed
     raised: tuple[int, float] | None  # row of a leg that lifts higher than the others, and its lift [m]
     running: bool  # whether the gait clock runs
+    seen: tuple[SeenFoothold | None, ...]  # next footholds of all feet at the start of the tick; empty: nothing is seen
     slack: float  # [m] see `BodyTick`
     twist_is_zero: bool  # whether commanded and executed twist are zero: feet at their neutral footholds need not step
 
@@ -211,6 +265,7 @@ class FootMotion(Copyable):
         self.lift_share = 1.0
         self.raised = None
         self.running = False
+        self.seen = ()
         self.slack = 0.0
         self.twist_is_zero = True
         self.terrain: TerrainAdaptation | None = None  # None: flat ground
@@ -258,7 +313,8 @@ class FootMotion(Copyable):
                 terrain.meet_obstacles(leg, foot, self.lift_height, dt)
             state = foot.state
             if isinstance(state, Swing):
-                advance_swing(foot, state, ground_fixed, state.progress + dt / swing_time, tick, strides, leg)
+                seen = self.seen[leg] if self.seen else None
+                advance_swing(foot, state, ground_fixed, state.progress + dt / swing_time, tick, strides, leg, seen)
                 if terrain is not None:
                     terrain.begin_search(leg, foot)
             elif isinstance(state, Dropping):
@@ -267,12 +323,15 @@ class FootMotion(Copyable):
                 self.twist_is_zero and math.dist(ground_fixed, strides.neutral.footholds[leg]) <= AT_NEUTRAL
             ):
                 foot.state = swing = self._lift_off(leg, foot, lifting_off[leg])
-                advance_swing(foot, swing, ground_fixed, lifting_off[leg], tick, strides, leg)
+                seen = self.seen[leg] if self.seen else None
+                advance_swing(foot, swing, ground_fixed, lifting_off[leg], tick, strides, leg, seen)
             else:
                 foot.x, foot.y = ground_fixed
 
     def sense(self, contacts: Sequence[bool] | None, walk_height: float) -> None:
         """Processes which feet touch the ground; None if unknown or unused. `walk_height` is in [m]."""
+        if contacts is None and any(seen is not None and not seen.even for seen in self.seen):
+            contacts = [foot.state.planted for foot in self.feet]  # what is seen has to do
         if contacts is not None and self.terrain is None:
             self.terrain = TerrainAdaptation(len(contacts), walk_height)
         if self.terrain is not None:
@@ -307,6 +366,10 @@ class FootMotion(Copyable):
             height = self.raised[1]
         if self.terrain is None:
             return Swing(0.0, stance, height)
+        seen = self.seen[leg] if self.seen else None
+        if seen is not None and not seen.even:
+            lift = lift_over(seen.path, foot.z, seen.z, height)
+            return Swing(0.0, stance, lift, foot.z, OVER_TERRAIN, end=seen.z)
         return Swing(0.0, stance, self.terrain.lift(height, foot.z), foot.z, self.terrain.timing)
 
     def halt(self, swing_time: float) -> None:
@@ -318,6 +381,8 @@ class FootMotion(Copyable):
         self.clock.change = None
         for foot in self.feet:
             if isinstance(foot.state, Swing):
+                if foot.state.end is not None:
+                    continue  # it goes to its foothold: straight down there may be an edge
                 drop = drop_after_halt(foot)
                 if time_to_touch_down(foot, swing_time) > drop.duration / swing_time:
                     foot.state = drop

@@ -1,0 +1,174 @@
+"""The next foothold of every leg on the ground that is seen, chosen leg by leg while the robot walks.
+
+Each tick looks at one leg in turn, so its cost is bounded; a leg without a choice is looked at as soon as the ground is
+seen. Footholds are kept in odom and passed to the walk in base_footprint of the present tick.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from hexapod_control.core.copyable import Copyable
+from hexapod_control.core.gait.swing_trajectory import AIM_FROZEN
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.fits import fit_plane
+from hexapod_control.core.kinematics.se2 import ZERO, Twist, moved_point
+from hexapod_control.core.robot import Robot, Vector
+from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind
+from hexapod_control.core.terrain.foothold_choice import (
+    Foothold,
+    FootholdChooser,
+    GroundView,
+    Missing,
+    NoFoothold,
+    Step,
+)
+from hexapod_control.core.terrain.height_map import TerrainGrid
+from hexapod_control.core.walking.feet.foot_motion import LANDING, FootMotion
+from hexapod_control.core.walking.foot import Foot, SeenFoothold, Swing
+from hexapod_control.core.walking.walk_controller import WalkController
+from hexapod_control.core.workspace.strides.stride_table import Disc
+
+DECIDED = 0.25  # [swing times] before its lift-off, from which a leg without a foothold stops the walk
+SAME_COURSE = math.cos(math.radians(45.0))  # between the course without a foothold and one that is not tried again
+
+
+class FootholdPlan(Copyable):
+    """The footholds of one robot."""
+
+    def __init__(self, robot: Robot) -> None:
+        """Sees nothing yet; `robot` has the legs that walk."""
+        self._robot = robot
+        self._chooser = FootholdChooser(robot)
+        self.grid: TerrainGrid | None = None
+        self._base: tuple[Array, Array] | None = None
+        self._chosen: tuple[Foothold | Missing | None, ...] = (None,) * len(robot.legs)
+        self._turn = 0
+        self._course = ZERO  # on which a leg had no foothold
+        self.mishap: Mishap | None = None
+
+    def see(self, grid: TerrainGrid | None, base: tuple[Array, Array] | None) -> None:
+        """Takes the newest map and pose of base_link in odom: rotation (3, 3) and position (3,) [m]."""
+        self.grid = grid
+        self._base = base
+
+    def step(self, walk: WalkController, touching: Sequence[bool] | None) -> None:
+        """Chooses, and passes the footholds on to the walk."""
+        motion = walk.motion
+        if self.grid is None or self._base is None or not motion.running:
+            self._chosen = (None,) * len(self._robot.legs)
+            motion.seen = ()
+            return
+        standing = [
+            foot.at
+            for leg, foot in enumerate(motion.feet)
+            if foot.state.planted and (touching is None or touching[leg])
+        ]
+        view = GroundView.of(self.grid, self._base, walk.body.placement, standing)
+        legs = [leg for leg, found in enumerate(self._chosen) if found is None]
+        if not legs:
+            self._turn = (self._turn + 1) % len(motion.feet)
+            legs = [self._turn]
+        chosen = list(self._chosen)
+        for leg in legs:
+            if _frozen(motion.feet[leg]):
+                continue
+            chosen[leg] = self._choose(leg, view, walk)
+        self._chosen = tuple(chosen)
+        self._stop_before_missing(walk)
+        motion.seen = tuple(_seen(view, found) for found in chosen)
+
+    def refuses(self, twist: Twist) -> bool:
+        """Whether a command leads where a leg had no foothold; any other command ends the mishap."""
+        if self.mishap is None:
+            return False
+        radius = self._robot.foothold_radius
+        course = self._course
+        along = twist.vx * course.vx + twist.vy * course.vy + radius * radius * twist.wz * course.wz
+        if not twist.is_zero and along > SAME_COURSE * twist.foot_speed(radius) * course.foot_speed(radius):
+            return True
+        self.mishap = None
+        return False
+
+    def _stop_before_missing(self, walk: WalkController) -> None:
+        """Stops the walk if a leg that lifts off soon has no foothold; feet in the air go to theirs."""
+        motion = walk.motion
+        if self.mishap is not None or walk.speed.twist.is_zero:
+            return
+        for leg, missing in self.missing.items():
+            if motion.feet[leg].state.planted and motion.clock.stance_time(leg, 0.0) < DECIDED:
+                name = self._robot.leg_names[leg]
+                text = f"no foothold ahead of {name}: {_words(missing)}"
+                self.mishap = Mishap(MishapKind.NO_FOOTHOLD, f"{text}; it stops: drive another way")
+                self._course = walk.speed.twist
+                walk.halt()
+                return
+
+    @property
+    def missing(self) -> dict[int, Missing]:
+        """Legs without a foothold, by row."""
+        return {leg: found for leg, found in enumerate(self._chosen) if isinstance(found, Missing)}
+
+    def _choose(self, leg: int, view: GroundView, walk: WalkController) -> Foothold | Missing:
+        motion = walk.motion
+        foot = motion.feet[leg]
+        before = self._chosen[leg]
+        step = _step(leg, foot, motion, walk, before if isinstance(before, Foothold) and not before.even else None)
+        others = [_expected(other) for row, other in enumerate(motion.feet) if row != leg]
+        plane = fit_plane(others) or (0.0, 0.0, 0.0)
+        return self._chooser.choose(view, step, walk.speed.twist, walk.body.placement, plane)
+
+
+def _step(leg: int, foot: Foot, motion: FootMotion, walk: WalkController, before: Foothold | None) -> Step:
+    swing_time = walk.speed.swing_time
+    strides = walk.last_strides
+    state = foot.state
+    if isinstance(state, Swing):
+        until = (1.0 - state.progress) * swing_time
+        stance = state.stance_time * swing_time
+        disc = strides.disc(leg, foot.region)
+    else:
+        until = (motion.clock.stance_time(leg, 0.0) + 1.0) * swing_time
+        stance = motion.clock.gait.stance_time * swing_time
+        disc = strides.disc(leg, strides.regions[leg])
+    disc = Disc(disc.center, LANDING * disc.radius)
+    nominal = disc.clamped(*moved_point(walk.speed.twist, 0.5 * stance, *disc.center), 1.0)
+    level = (state.end or 0.0) if isinstance(state, Swing) else None
+    return Step(leg, foot.at, nominal, disc, until, stance, before, level)
+
+
+def _words(missing: Missing) -> str:
+    """What was seen there."""
+    height = f"{1e3 * abs(missing.drop):.0f} mm"
+    match missing.why:
+        case NoFoothold.UNKNOWN:
+            return "the ground there is unknown"
+        case NoFoothold.BLOCKED:
+            return "the leg would touch the ground"
+        case _ if missing.drop > 0.0:
+            return f"drop of {height}"
+        case _:
+            return f"step of {height}"
+
+
+def _frozen(foot: Foot) -> bool:
+    state = foot.state
+    return isinstance(state, Swing) and state.progress - state.lag >= AIM_FROZEN * state.timing.travel_end
+
+
+def _expected(foot: Foot) -> Vector:
+    """Where a foot stands or will stand [m]."""
+    state = foot.state
+    return (*state.aim, state.end or 0.0) if isinstance(state, Swing) else foot.at
+
+
+def _seen(view: GroundView, found: Foothold | Missing | None) -> SeenFoothold | None:
+    if not isinstance(found, Foothold):
+        return None
+    if found.even:
+        return SeenFoothold(math.nan, math.nan, 0.0, even=True)
+    x, y, z = view.to_footprint(np.array(found.at)).tolist()
+    return SeenFoothold(x, y, z, even=False, path=found.path)

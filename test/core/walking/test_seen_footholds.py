@@ -1,0 +1,111 @@
+"""Footholds on ground that is seen, planned without physics: the map is given, the feet are where they are planned."""
+
+import math
+
+import numpy as np
+import pytest
+from support.drives import DT, standing_planner, walk_of
+
+from hexapod_control.core.kinematics.fits import fit_rigid
+from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist
+from hexapod_control.core.sensing.mishap_watch import MishapKind
+from hexapod_control.core.terrain.foothold_choice import Foothold, FootholdChooser, GroundView, Step
+from hexapod_control.core.terrain.height_map import TerrainGrid
+from hexapod_control.core.workspace.strides.stride_table import Disc
+
+CELL, HALF = 0.01, 1.5  # [m]
+START = Pose(0.0, 0.0, 0.0)
+FORWARD = Twist(0.06, 0.0, 0.0)
+COURSES = (FORWARD, Twist(-0.06, 0.0, 0.0), Twist(0.0, 0.06, 0.0), Twist(0.04, -0.04, 0.0), Twist(0.0, 0.0, 0.3))
+
+
+def ground(height):
+    """A map of the heights that a function of x and y [m] gives."""
+    axis = np.arange(-HALF, HALF, CELL)
+    heights = np.broadcast_to(height(*np.meshgrid(axis, axis)), (len(axis), len(axis))).astype(float)
+    unseen = np.full_like(heights, math.nan)
+    return TerrainGrid((-HALF, -HALF), CELL, heights, np.full_like(heights, 0.002), unseen, 0.0)
+
+
+def walked(twist, grid, seconds, planner=None, here=START):
+    """The plans of a walk on this ground, its planner, and where it is by its planted feet."""
+    planner = planner or standing_planner("phantomx")
+    plans = []
+    for _ in range(round(seconds / DT)):
+        planner.command(twist)
+        c, s = math.cos(here.yaw), math.sin(here.yaw)
+        rotation = np.array(((c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0)))
+        planner.see(
+            grid, None if grid is None else (rotation, np.array((here.x, here.y, walk_of(planner).body.height)))
+        )
+        before = [foot.at[:2] for foot in walk_of(planner).motion.feet]
+        plans.append(planner.step(DT))
+        standing = [leg for leg, foot in enumerate(walk_of(planner).motion.feet) if foot.planted]
+        contacts = plans[-1].contacts.tolist()
+        here = here @ fit_rigid([contacts[leg] for leg in standing], [before[leg] for leg in standing])
+    return plans, planner, here
+
+
+@pytest.mark.parametrize("twist", COURSES)
+def test_on_a_flat_map_the_robot_walks_exactly_as_without_one(twist):
+    seen, _, _ = walked(twist, ground(lambda x, y: 0.0 * x), 4.0)
+    blind, _, _ = walked(twist, None, 4.0)
+    for with_map, without in zip(seen, blind, strict=True):
+        assert np.array_equal(with_map.joint_angles, without.joint_angles)
+
+
+@pytest.mark.parametrize("twist", COURSES[:4])
+def test_a_robot_stops_with_all_feet_on_the_table_whose_edge_it_sees(twist):
+    side = 0.45  # [m] half of it
+    grid = ground(lambda x, y: np.where(np.maximum(abs(x), abs(y)) < side, 0.0, -0.25))
+    plans, planner, here = walked(twist, grid, 12.0)
+    assert plans[-1].twist.is_zero and all(plans[-1].planted)
+    assert all(max(map(abs, here.apply(x, y))) < side for x, y in plans[-1].contacts.tolist())
+    mishap = planner.view.mishap
+    assert mishap.kind is MishapKind.NO_FOOTHOLD
+    assert mishap.text.startswith("no foothold ahead of ") and "drop of 250 mm" in mishap.text
+
+
+def test_after_a_stop_before_an_edge_the_robot_walks_away_from_it():
+    grid = ground(lambda x, y: np.where(x < 0.4, 0.0, -0.25))
+    _, planner, edge = walked(FORWARD, grid, 12.0)
+    _, planner, here = walked(Twist(-0.06, 0.0, 0.0), grid, 3.0, planner, edge)
+    assert planner.view.mishap is None
+    assert here.x < edge.x - 0.1
+
+
+def rough_ground(seed):
+    """A function of x and y [m] with blocks of random height."""
+    heights = np.random.default_rng(seed).uniform(-0.03, 0.03, (60, 60))
+    return lambda x, y: heights[np.floor((x + HALF) / 0.1).astype(int), np.floor(abs(y) / 0.1).astype(int)]
+
+
+def choice(grid, row, disc):
+    """The foothold of a leg (row) of a robot that stands at the origin."""
+    planner = standing_planner("phantomx")
+    robot = planner.robot
+    placement = walk_of(planner).body.placement
+    view = GroundView(grid, np.eye(3), np.zeros(3))
+    x, y = disc.center
+    step = Step(row, (x - 0.02, y, 0.0), disc.center, disc, 0.5, 0.5, None, None)
+    return FootholdChooser(robot).choose(view, step, ZERO, placement, (0.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_chosen_foothold_is_flat_away_from_edges_and_in_the_disc_of_the_leg(seed):
+    function = rough_ground(seed)
+    robot = standing_planner("phantomx").robot
+    for row, center in enumerate(robot.footholds):
+        found = choice(ground(function), row, Disc(center, 0.05))
+        if isinstance(found, Foothold):
+            x, y, z = found.at
+            assert math.dist((x, y), center) <= 0.05 + 1e-9
+            around = robot.foot_radius * np.exp(1j * np.linspace(0.0, math.tau, 24))
+            assert np.abs(ground(function).heights(x + around.real, y + around.imag) - z).max() < 0.01
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_same_ground_gives_the_same_foothold_again(seed):
+    grid = ground(rough_ground(seed))
+    center = standing_planner("phantomx").robot.footholds[0]
+    assert choice(grid, 0, Disc(center, 0.05)) == choice(grid, 0, Disc(center, 0.05))
