@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where a foot can stand: the best place near its nominal foothold, from a height map of the ground.
 
 The ground is given in odom, the walk is planned in base_footprint, whose plane follows the feet. `GroundView` is the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The next foothold of every leg on the ground that is seen, chosen leg by leg while the robot walks.
 
 Each tick looks at one leg in turn, so its cost is bounded; a leg without a choice is looked at as soon as the ground is

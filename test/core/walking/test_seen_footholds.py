@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Footholds on ground that is seen, planned without physics: the map is given, the feet are where they are planned."""
 
 import math
