@@ -152,7 +152,9 @@ def start_search(foot: Foot, contact: FootContact) -> None:
     speed = -foot.velocity[2]
     if not isinstance(swing, Swing) or not swing.timing.searches_ground:
         return
-    if swing.progress - swing.lag < swing.timing.travel_end or speed > SEARCH_SPEED:
+    # Over ground that is seen it is at its height by the end of the descent; before, reach may hold it lower.
+    over_aim = swing.timing.travel_end if swing.end is None else swing.timing.descent_end
+    if swing.progress - swing.lag < over_aim or speed > SEARCH_SPEED:
         return
     foot.state = STANCE
     contact.sinking = max(speed, 0.0)

@@ -92,7 +92,7 @@ def advance_swing(
     x, y = disc.clamped(x, y, LANDING)
     aim = moved_point(twist, remaining, x, y)
     if seen is not None and not (seen.even and swing.end is None):
-        aim = _seen_aim(swing, seen, tick, aim, aimed, free=free)
+        aim = _seen_aim(swing, seen, tick, foot.z, aim, aimed, free=free)
     if not begins and math.dist(aimed, aim) > AIM_SPEED * dt:
         aim = _point_towards(aimed, aim, AIM_SPEED * dt)
     swing.aim = x, y = aim
@@ -107,6 +107,8 @@ def advance_swing(
     dy = gain * (y - b + led * swing.lead[1]) + change * swing.lead[1]
     lift_progress = timing.lift_progress(progress)
     height = _height(swing, lift_progress)
+    if swing.end is not None and lift_progress >= LANDED:
+        height = min(height, foot.z + END_SPEED * dt)  # a foot that could not be raised to its foothold stays lower
     foot.velocity = (dx / dt, dy / dt, (height - foot.z) / dt)
     foot.x = a + dx
     foot.y = b + dy
@@ -118,31 +120,34 @@ def advance_swing(
 
 
 CLEARANCE = 0.02  # [m] of the ball of a foot above the ground on its way
-# A swing over ground that is seen: it rises before it travels, and is over its foothold before it descends.
-OVER_TERRAIN = SwingTiming(travel_start=0.15, travel_end=0.75, top=0.45, descent_end=0.95)
+# Swings over ground that is seen: the nearer a step is, the longer a foot rises before it travels.
+OVER_TERRAIN = tuple(SwingTiming(start, end, 0.45, 0.95) for start, end in ((0.1, 0.85), (0.2, 0.75), (0.3, 0.65)))
+LATER_COST = 0.008  # [m] of greater height for which a foot does not wait longer
 _OVER = [k / 40 for k in range(1, 40)]
 
 
-def lift_over(path: Sequence[float], base: float, end: float, least: float) -> float:
-    """Returns the lift [m] with which a swing from a height `base` to `end` [m] passes CLEARANCE above its path.
+def swing_over(path: Sequence[float], base: float, end: float, least: float) -> tuple[float, SwingTiming]:
+    """Returns lift [m] and timing with which a swing from a height `base` to `end` [m] passes CLEARANCE above its path.
 
     `path` are the heights [m] of the ground at even distances, `least` [m] is the smallest lift.
     """
-    timing = OVER_TERRAIN
-    highest = least
-    for u in _OVER:
-        travelled = timing.travel_share(u)
-        if travelled <= 0.0 or travelled >= 1.0:
-            continue
-        at = travelled * (len(path) - 1)
-        ground = max(path[math.floor(at)], path[math.ceil(at)])
-        lift_progress = timing.lift_progress(u)
-        share = smooth_travel(lift_progress)
-        blend = (1.0 - share) * base + share * end
-        # Near its ends the foot is as low as where it stands.
-        clearance = CLEARANCE * min(1.0, 8.0 * travelled, 8.0 * (1.0 - travelled))
-        highest = max(highest, (ground + clearance - blend) / lift(lift_progress, 1.0))
-    return highest
+    ends = max(base, end)
+    tops = []
+    for rank, timing in enumerate(OVER_TERRAIN):
+        top = ends + least
+        for u in _OVER:
+            travelled = timing.travel_share(u)
+            at = travelled * (len(path) - 1)
+            # Near its ends the foot is as low as where it stands.
+            clearance = CLEARANCE * min(1.0, 8.0 * travelled, 8.0 * (1.0 - travelled))
+            needed = max(path[math.floor(at)], path[math.ceil(at)]) + clearance
+            lift_progress = timing.lift_progress(u)
+            from_here = base if lift_progress < 0.5 else end
+            if needed > from_here and 0.0 < travelled < 1.0:
+                top = max(top, from_here + (needed - from_here) / lift(lift_progress, 1.0))
+        tops.append((top + rank * LATER_COST, top - ends, timing))
+    _, height, timing = min(tops)
+    return height, timing
 
 
 def _lead(foot: Foot, tick: BodyTick) -> Point:
@@ -158,21 +163,40 @@ def _lead(foot: Foot, tick: BodyTick) -> Point:
 
 def _height(swing: Swing, progress: float) -> float:
     """Height [m] of a foot above the plane at a progress of its lift."""
-    height = swing.end or 0.0
-    if progress >= LANDED:
-        return height
-    share = smooth_travel(progress) if swing.base or height else 0.0
-    height = share * height + lift(progress, swing.lift)
-    return height + (1.0 - share) * swing.base if swing.base else height  # it stood above or below the plane
+    lifted = lift(progress, swing.lift)
+    if swing.end is not None:
+        ends = max(swing.base, swing.end)
+        low = swing.base if progress < 0.5 else swing.end
+        return low + lift(progress, ends + swing.lift - low)
+    if progress >= LANDED or not swing.base:
+        return 0.0 if progress >= LANDED else lifted
+    return lifted + (1.0 - smooth_travel(progress)) * swing.base  # it stood above or below the plane
 
 
-def _seen_aim(swing: Swing, seen: SeenFoothold, tick: BodyTick, nominal: Point, before: Point, *, free: bool) -> Point:
+def _see_end(swing: Swing, height: float) -> None:
+    """Gives a swing over flat ground an end that is seen, at first the plane; it goes on from its height [m]."""
+    progress = swing.timing.lift_progress(swing.progress)
+    risen = lift(progress, 1.0)
+    swing.end = 0.0
+    if progress < 0.5:
+        below = (height - swing.lift * risen) / (1.0 - risen)
+        swing.base = below if below < 0.0 else height - swing.lift * risen
+    else:
+        swing.base = min(swing.base, 0.0)
+        swing.lift = height / risen
+
+
+def _seen_aim(
+    swing: Swing, seen: SeenFoothold, tick: BodyTick, height: float, nominal: Point, before: Point, *, free: bool
+) -> Point:
     """The aim [m] at a foothold that is seen, whose height the end of the swing follows while the aim is `free`.
 
-    `nominal` is the aim on flat ground, `before` that of the last tick.
+    `height` [m] is that of the foot, `nominal` the aim on flat ground, `before` that of the last tick.
     """
     if not free:
         return nominal if seen.even else before
+    if swing.end is None:
+        _see_end(swing, height)
     swing.end = change_towards(swing.end or 0.0, seen.z, END_SPEED * tick.dt)
     return nominal if seen.even else tick.back.apply(seen.x, seen.y)
 
@@ -368,8 +392,8 @@ class FootMotion(Copyable):
             return Swing(0.0, stance, height)
         seen = self.seen[leg] if self.seen else None
         if seen is not None and not seen.even:
-            lift = lift_over(seen.path, foot.z, seen.z, height)
-            return Swing(0.0, stance, lift, foot.z, OVER_TERRAIN, end=seen.z)
+            lift, timing = swing_over(seen.path, foot.z, seen.z, height)
+            return Swing(0.0, stance, lift, foot.z, timing, end=seen.z)
         return Swing(0.0, stance, self.terrain.lift(height, foot.z), foot.z, self.terrain.timing)
 
     def halt(self, swing_time: float) -> None:
