@@ -47,6 +47,9 @@ SAME_LEVEL = 0.015  # [m] a foot in the air does not change to a foothold that i
 OTHER_LEVEL_COST = 0.1  # [m] ... unless one at its level is so much farther from the nominal one, or there is none
 TRIED = 24  # candidates, nearest first, for which reach and clearance are computed
 OUTSIDE_COST = 2.0  # per metre that a stance would end outside of the disc
+AHEAD = np.linspace(0.01, 0.08, 8)  # [m] ahead of a foothold, where a step up counts ...
+RISE_MARGIN = 0.03  # [m] by which the foot has to rise above it where it lifts off
+STEP_COST = 0.08  # [m] of a foothold from which it cannot
 PATH_POINTS = 12  # of the path of a swing, at which the height of the ground is looked up
 PATH_HALF_WIDTH = 0.012  # [m]
 FOLLOWING = 0.5  # share of the height of a foothold by which the plane of the feet follows it
@@ -214,10 +217,11 @@ class FootholdChooser:
         if not len(suitable):
             why = NoFoothold.UNEVEN if known[inside].any() else NoFoothold.UNKNOWN
             return Missing(why, _drop(points[inside & known, 2]))
+        # The body will have followed the feet: heights above its plane at touch-down.
+        landing[:, 2] = leaving[:, 2] = (1.0 - FOLLOWING) * (points @ np.array((-a, -b, 1.0)) - c)
+        cost[suitable] += self._step_cost(view, step.leg, points[suitable], leaving[suitable], twist, placement)
         tried = suitable[np.argsort(cost[suitable], kind="stable")[:TRIED]]
-        after = 1.0 - FOLLOWING
-        other = np.array((a, b, c))
-        found = self._fits(view, step.leg, points[tried], landing[tried], leaving[tried], placement, other, after)
+        found = self._fits(view, step.leg, points[tried], landing[tried], leaving[tried], placement)
         if isinstance(found, NoFoothold):
             return Missing(found, _drop(points[inside & known, 2]))
         chosen = tried[found]
@@ -234,15 +238,10 @@ class FootholdChooser:
         landing: Array,
         leaving: Array,
         placement: Placement,
-        plane: Array,
-        after: float,
     ) -> int | NoFoothold:
         """The first of places (n, 3) [m] that the leg reaches without touching the ground, or why there is none."""
         leg = self._robot.legs[row]
-        # The body will have followed the feet: heights above its plane at touch-down.
-        rest = after * (now[:, 2] - now[:, 0] * plane[0] - now[:, 1] * plane[1] - plane[2])
         both = np.stack((landing, leaving))
-        both[..., 2] = rest
         joints, reached = self._joints(leg, both, placement)
         reached_both = reached.all(axis=0)
         if not reached_both.any():
@@ -250,6 +249,22 @@ class FootholdChooser:
         least = self._clearance(view, leg, joints, both, now, placement).min(axis=0)
         fits = np.flatnonzero(reached_both & (least >= 0.0))
         return int(fits[0]) if len(fits) else NoFoothold.BLOCKED
+
+    def _step_cost(
+        self, view: GroundView, row: int, now: Array, leaving: Array, twist: Twist, placement: Placement
+    ) -> Array:
+        """Costs [m] of places (n, 3) [m] that the leg leaves too near to a step up: it could not rise over it there."""
+        velocity = np.column_stack((twist.vx - twist.wz * now[:, 1], twist.vy + twist.wz * now[:, 0], np.zeros(len(now))))
+        direction = velocity / max(twist.foot_speed(self._robot.foothold_radius), 1e-6)
+        seen = view.to_odom(now[:, None, :] + AHEAD[:, None] * direction[:, None, :])
+        up = np.nan_to_num(view.grid.heights(seen[..., 0], seen[..., 1]) - seen[..., 2], nan=0.0).max(axis=1)
+        steps = np.flatnonzero(up > SAME_LEVEL)
+        raised = leaving[steps]
+        raised[:, 2] += up[steps] + RISE_MARGIN
+        _, reached = self._joints(self._robot.legs[row], raised, placement)
+        costs = np.zeros(len(now))
+        costs[steps[~reached]] = STEP_COST
+        return costs
 
     def _joints(
         self, leg: Leg, feet: Array, placement: Placement
