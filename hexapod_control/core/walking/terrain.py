@@ -71,10 +71,15 @@ SHORTEST_STOP_S = 0.02
 STOP_DECELERATION = 4.0  # initial speed over duration: deceleration at the start, the second derivative of t (1 - t)^2
 
 
+def seen_end(foot: Foot) -> float | None:
+    """Returns the height [m] of the seen foothold to which a foot swings; None: it does not, or sees none."""
+    return foot.state.end if isinstance(foot.state, Swing) else None
+
+
 def early_touch_down(foot: Foot, touches: bool, max_offset: float) -> bool:
     """Returns True if a foot in the air touches ground that is higher than expected, by at most `max_offset` [m]."""
     state = foot.state
-    seen = state.end if isinstance(state, Swing) and state.end is not None else 0.0
+    seen = seen_end(foot) or 0.0
     if not touches or foot.z > max_offset + max(seen, 0.0):
         return False
     if isinstance(state, Dropping):
@@ -218,20 +223,24 @@ def keep_in_reach(leg: int, foot: Foot, contact: FootContact, dt: float, reach: 
         foot.z = start + speed * dt
         foot.velocity = (vx, vy, speed)
     contact.rising = speed
-    if not reach.includes(leg, foot, foot.z + REACH_MARGIN):
-        foot.z = _greatest_height(leg, foot, reach)
+    margin = -SEARCH_REACH_MARGIN if foot.z < 0.0 and seen_end(foot) is not None else REACH_MARGIN
+    if not reach.includes(leg, foot, foot.z + margin):
+        foot.z = _height_in_reach(leg, foot, margin, reach)
         if isinstance(foot.state, Dropping):
             foot.state.end = min(foot.state.end, foot.z)  # else the drop would lead out of reach again
 
 
-def _greatest_height(leg: int, foot: Foot, reach: HeightReach) -> float:
-    """Returns the greatest height [m] in reach of a foot in the air."""
-    low = 0.0
-    high = foot.z
+def _height_in_reach(leg: int, foot: Foot, margin: float, reach: HeightReach) -> float:
+    """Returns the height [m] between the plane and a foot in the air that is nearest to it and in reach, with a margin.
+
+    The margin [m] is above the foot, or, if negative, below it.
+    """
+    near = 0.0
+    far = foot.z
     for _ in range(BISECTIONS):
-        middle = (low + high) / 2.0
-        low, high = (middle, high) if reach.includes(leg, foot, middle + REACH_MARGIN) else (low, middle)
-    return low
+        middle = (near + far) / 2.0
+        near, far = (middle, far) if reach.includes(leg, foot, middle + margin) else (near, middle)
+    return near
 
 
 HEIGHT_TIME_CONSTANT_S = 0.3  # with which the plane follows the mean height of the feet ...
@@ -275,10 +284,9 @@ class SupportPlane(Copyable):
 
 def _planned(feet: Sequence[Foot]) -> list[Vector]:
     """Where feet in the air will stand [m]; empty unless the ground is seen to be uneven."""
-    swings = [foot.state for foot in feet if isinstance(foot.state, Swing)]
-    if all(swing.end is None for swing in swings):
+    if all(seen_end(foot) is None for foot in feet):
         return []
-    return [(*swing.aim, swing.end or 0.0) for swing in swings]
+    return [(*foot.state.aim, seen_end(foot) or 0.0) for foot in feet if isinstance(foot.state, Swing)]
 
 
 def _rate(rate: float, max_rate: float) -> float:

@@ -108,7 +108,7 @@ def advance_swing(
     lift_progress = timing.lift_progress(progress)
     height = _height(swing, lift_progress)
     if swing.end is not None and lift_progress >= LANDED:
-        height = min(height, foot.z + END_SPEED * dt)  # a foot that could not be raised to its foothold stays lower
+        height = change_towards(foot.z, height, END_SPEED * dt)  # its reach may have held it off its foothold
     foot.velocity = (dx / dt, dy / dt, (height - foot.z) / dt)
     foot.x = a + dx
     foot.y = b + dy
