@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notices that the robot makes no way: it marches, but its feet do not carry the body.
+"""Notices that the robot makes no way: it marches, but its feet do not carry the body, or it is to walk and stands.
 
 The way that the standing feet make under the body, by their measured joints, is compared with the executed one over
 WATCHED_S. Feet that press against a riser bear load and stay under the body, while the others slip: the body makes no
@@ -32,6 +32,9 @@ MIN_MISSED = 0.25  # [foothold radii] of the way: play of gears and slow gaits m
 MIN_KNOWN_SHARE = 0.7  # of the time in which the motion over the feet is known
 HELD_RAD = math.radians(4.0)  # off its target: a joint whose leg is held ...
 HELD_RATIO = 2.0  # ... if that is so much more than in the other legs
+STANDS_S = 4.0  # after which a robot that is to walk and stands says so
+STANDING_SHARE = 0.02  # of the commanded speed, or of SLOW, below which it stands
+SLOW = 0.2  # [foothold radii/s]
 STEEP_RAD = math.radians(12.0)  # slope that is named
 SAME_COURSE = math.cos(math.radians(45.0))  # between the course that was hindered and one that is not tried again
 
@@ -69,6 +72,7 @@ class ProgressWatch(Copyable):
         self._parts: list[_Part] = []
         self._now = _Part()
         self._course = ZERO  # that was hindered
+        self._stood = 0.0  # [s]
         self.mishap: Mishap | None = None
 
     def refuses(self, twist: Twist) -> bool:
@@ -101,6 +105,15 @@ class ProgressWatch(Copyable):
             self._parts = [*self._parts, self._now][-round(WATCHED_S / PART_S) :]
             self._now = _Part()
             self._judge(sample)
+
+    def compare(self, dt: float, wanted: Twist, executed: Twist, cause: str) -> None:
+        """Processes a tick of `dt` [s] of a robot that is to walk: `cause` says why it does not get on, if it stands."""
+        least = STANDING_SHARE * min(wanted.foot_speed(self._radius), SLOW * self._radius)
+        self._stood = self._stood + dt if executed.foot_speed(self._radius) < least else 0.0
+        if self._stood > STANDS_S and self.mishap is None:
+            self._course = wanted
+            text = f"the robot is to walk and has stood for {STANDS_S:g} s: {cause}"
+            self.mishap = Mishap(MishapKind.HINDERED, f"{text}: it stops; drive another way, or run hexapod stand")
 
     def _along(self, motion: Twist, course: Twist) -> float:
         """The part [m, m/s] of a motion of the feet along a course."""

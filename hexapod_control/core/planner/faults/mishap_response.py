@@ -18,6 +18,7 @@ from itertools import pairwise
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
+from hexapod_control.core.kinematics.se2 import ZERO
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.planner.faults.leg_change import LegChange, LyingLegChange
 from hexapod_control.core.planner.faults.unknown_state import Unknown
@@ -255,11 +256,25 @@ def respond(state: PlannerState, plan: TickPlan, dt: float, context: PlannerCont
     if watch.hanging and not state.lies_down:
         return Frozen(watch.hanging_mishap(), state.walk)
     state.walk.slow_down(watch.speed_share, watch.lagging_leg)
+    _note_standstill(state, plan, dt, context)
     if feedback.progress.mishap is not None and not state.lies_down and not state.walk.speed.halted:
         state.walk.halt()
     if (deadlock := context.limiter.deadlock) is not None and deadlock.legs is not None:
         state.walk.halt(deadlock=deadlock.legs)
     return _stopped_for_stuck_leg(state, context)
+
+
+def _note_standstill(state: OnFeet, plan: TickPlan, dt: float, context: PlannerContext) -> None:
+    """Compares a command with what the robot does, in a tick of `dt` [s]; a body that moves before it walks may."""
+    walk = state.walk
+    wanted = walk.speed.command if walk.motion.running or plan.at_rest else ZERO
+    if plan.unreached is not None:
+        cause = f"the foot of {plan.unreached.leg} does not reach its place"
+    elif plan.blocked is not None and plan.blocked.legs is not None:
+        cause = "{} and {} are in each other's way".format(*(context.robot.leg_names[leg] for leg in plan.blocked.legs))
+    else:
+        cause = "the legs cannot move as planned"
+    context.feedback.progress.compare(dt, wanted, plan.twist, cause)
 
 
 def recover(state: PlannerState, context: PlannerContext) -> StateReply:
