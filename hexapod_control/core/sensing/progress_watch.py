@@ -63,7 +63,7 @@ class _Part:
 
 
 class ProgressWatch(Copyable):
-    """The way of one robot; `step` in every tick in which it walks, `rest` in the others."""
+    """The way of one robot; `step` in every tick in which it walks, `rest` in the others, `compare` in all."""
 
     def __init__(self, robot: Robot) -> None:
         """Starts without a mishap."""
@@ -107,7 +107,7 @@ class ProgressWatch(Copyable):
             self._judge(sample)
 
     def compare(self, dt: float, wanted: Twist, executed: Twist, cause: str) -> None:
-        """Processes a tick of `dt` [s] of a robot that is to walk: `cause` says why it does not get on, if it stands."""
+        """Processes a tick of `dt` [s] of a robot that is to walk; `cause` says why it stands, if it does."""
         least = STANDING_SHARE * min(wanted.foot_speed(self._radius), SLOW * self._radius)
         self._stood = self._stood + dt if executed.foot_speed(self._radius) < least else 0.0
         if self._stood > STANDS_S and self.mishap is None:

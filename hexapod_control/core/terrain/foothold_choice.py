@@ -254,7 +254,8 @@ class FootholdChooser:
         self, view: GroundView, row: int, now: Array, leaving: Array, twist: Twist, placement: Placement
     ) -> Array:
         """Costs [m] of places (n, 3) [m] that the leg leaves too near to a step up: it could not rise over it there."""
-        velocity = np.column_stack((twist.vx - twist.wz * now[:, 1], twist.vy + twist.wz * now[:, 0], np.zeros(len(now))))
+        x, y, _ = now.T
+        velocity = np.column_stack((twist.vx - twist.wz * y, twist.vy + twist.wz * x, np.zeros(len(now))))
         direction = velocity / max(twist.foot_speed(self._robot.foothold_radius), 1e-6)
         seen = view.to_odom(now[:, None, :] + AHEAD[:, None] * direction[:, None, :])
         up = np.nan_to_num(view.grid.heights(seen[..., 0], seen[..., 1]) - seen[..., 2], nan=0.0).max(axis=1)

@@ -17,8 +17,8 @@ from itertools import pairwise
 
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
-from hexapod_control.core.kinematics.whole_body import WholeBodyPose
 from hexapod_control.core.kinematics.se2 import ZERO
+from hexapod_control.core.kinematics.whole_body import WholeBodyPose
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.planner.faults.leg_change import LegChange, LyingLegChange
 from hexapod_control.core.planner.faults.unknown_state import Unknown
