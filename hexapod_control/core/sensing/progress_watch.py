@@ -32,9 +32,7 @@ MIN_MISSED = 0.25  # [foothold radii] of the way: play of gears and slow gaits m
 MIN_KNOWN_SHARE = 0.7  # of the time in which the motion over the feet is known
 HELD_RAD = math.radians(4.0)  # off its target: a joint whose leg is held ...
 HELD_RATIO = 2.0  # ... if that is so much more than in the other legs
-STANDS_S = 4.0  # after which a robot that is to walk and stands says so
-STANDING_SHARE = 0.02  # of the commanded speed, or of SLOW, below which it stands
-SLOW = 0.2  # [foothold radii/s]
+STANDS_S = 4.0  # after which a robot that is to walk and does not move says so
 STEEP_RAD = math.radians(12.0)  # slope that is named
 SAME_COURSE = math.cos(math.radians(45.0))  # between the course that was hindered and one that is not tried again
 
@@ -63,23 +61,23 @@ class _Part:
 
 
 class ProgressWatch(Copyable):
-    """The way of one robot; `step` in every tick in which it walks, `rest` in the others, `compare` in all."""
+    """The way of one robot; `step` in every tick in which it walks, `rest` in the others."""
 
     def __init__(self, robot: Robot) -> None:
         """Starts without a mishap."""
         self._names = robot.leg_names
-        self._radius = robot.foothold_radius
+        self.radius = robot.foothold_radius  # [m]
         self._parts: list[_Part] = []
         self._now = _Part()
         self._course = ZERO  # that was hindered
-        self._stood = 0.0  # [s]
+        self.stood = 0.0  # [s] for which it is to walk and does not move
         self.mishap: Mishap | None = None
 
     def refuses(self, twist: Twist) -> bool:
         """Whether a command leads where the robot has made no way; any other command ends the mishap."""
         if self.mishap is None:
             return False
-        if not twist.is_zero and self._along(twist, self._course) > SAME_COURSE * twist.foot_speed(self._radius):
+        if not twist.is_zero and self._along(twist, self._course) > SAME_COURSE * twist.foot_speed(self.radius):
             return True
         self.mishap = None
         return False
@@ -97,7 +95,7 @@ class ProgressWatch(Copyable):
         self._now = _Part(
             time=now.time + dt,
             known=now.known + (dt if sample.moved is not None else 0.0),
-            way=now.way + sample.executed.foot_speed(self._radius) * dt,
+            way=now.way + sample.executed.foot_speed(self.radius) * dt,
             made=now.made + made,
             errors=tuple(map(max, now.errors, errors)) if now.errors and errors else now.errors or errors,
         )
@@ -106,21 +104,19 @@ class ProgressWatch(Copyable):
             self._now = _Part()
             self._judge(sample)
 
-    def compare(self, dt: float, wanted: Twist, executed: Twist, cause: str) -> None:
-        """Processes a tick of `dt` [s] of a robot that is to walk; `cause` says why it stands, if it does."""
-        least = STANDING_SHARE * min(wanted.foot_speed(self._radius), SLOW * self._radius)
-        self._stood = self._stood + dt if executed.foot_speed(self._radius) < least else 0.0
-        if self._stood > STANDS_S and self.mishap is None:
+    def stand(self, wanted: Twist, cause: str) -> None:
+        """Notes that the robot is to walk and has not moved for STANDS_S; `cause` says why."""
+        if self.mishap is None:
             self._course = wanted
             text = f"the robot is to walk and has stood for {STANDS_S:g} s: {cause}"
             self.mishap = Mishap(MishapKind.HINDERED, f"{text}: it stops; drive another way, or run hexapod stand")
 
     def _along(self, motion: Twist, course: Twist) -> float:
         """The part [m, m/s] of a motion of the feet along a course."""
-        size = course.foot_speed(self._radius)
+        size = course.foot_speed(self.radius)
         if size <= 0.0:
             return 0.0
-        radius = self._radius * self._radius
+        radius = self.radius * self.radius
         return (motion.vx * course.vx + motion.vy * course.vy + radius * motion.wz * course.wz) / size
 
     def _judge(self, sample: ProgressSample) -> None:
@@ -130,7 +126,7 @@ class ProgressWatch(Copyable):
         if time < WATCHED_S - 0.5 * PART_S or known < MIN_KNOWN_SHARE * time or way <= 0.0:
             return
         share = made * time / known / way
-        if share >= MIN_SHARE or (1.0 - share) * way < MIN_MISSED * self._radius:
+        if share >= MIN_SHARE or (1.0 - share) * way < MIN_MISSED * self.radius:
             return
         self._course = sample.executed
         text = f"the robot makes no way: in {WATCHED_S:g} s its feet have made {100.0 * max(share, 0.0):.0f} % of it"

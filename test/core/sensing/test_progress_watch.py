@@ -61,21 +61,3 @@ def test_a_stop_begins_a_new_count_and_the_same_course_is_refused_until_a_zero_o
     assert not watch.refuses(BACK) and watch.mishap is None
     watch = after(7.0, 0.1)
     assert not watch.refuses(ZERO) and not watch.refuses(AHEAD)
-
-
-@pytest.mark.parametrize(("share", "named"), [(0.0, True), (0.001, True), (0.1, False)])
-def test_a_robot_that_is_to_walk_and_stands_says_so_within_five_seconds_with_the_cause(share, named):
-    watch = ProgressWatch(MACHINE)
-    for _ in range(round(5.0 / DT)):
-        watch.compare(DT, AHEAD, AHEAD.scaled(share), "the foot of left_front does not reach its place")
-    assert (watch.mishap is not None) == named
-    if named:
-        assert "has stood for 4 s: the foot of left_front does not reach its place" in watch.mishap.text
-        assert watch.refuses(AHEAD) and not watch.refuses(BACK)
-
-
-def test_a_robot_that_is_not_to_walk_may_stand():
-    watch = ProgressWatch(MACHINE)
-    for _ in range(round(10.0 / DT)):
-        watch.compare(DT, ZERO, ZERO, "")
-    assert watch.mishap is None

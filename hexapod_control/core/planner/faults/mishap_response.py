@@ -53,6 +53,7 @@ from hexapod_control.core.posture.stand_up import BodyLift
 from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
 from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.sensing.mishap_watch import UPSIDE_DOWN_RAD, Mishap, MishapKind, WatchedTick, tilt_angle
+from hexapod_control.core.sensing.progress_watch import STANDS_S
 from hexapod_control.core.walking.walk_controller import WalkController
 
 MAX_TORQUE_SHARE = 0.7  # of the stall torque, above which a joint is relieved ...
@@ -264,17 +265,26 @@ def respond(state: PlannerState, plan: TickPlan, dt: float, context: PlannerCont
     return _stopped_for_stuck_leg(state, context)
 
 
+STANDING_SHARE = 0.02  # of the commanded speed, or of SLOW, below which the robot does not move
+SLOW = 0.2  # [foothold radii/s]
+
+
 def _note_standstill(state: OnFeet, plan: TickPlan, dt: float, context: PlannerContext) -> None:
     """Compares a command with what the robot does, in a tick of `dt` [s]; a body that moves before it walks may."""
     walk = state.walk
+    progress = context.feedback.progress
+    radius = progress.radius
     wanted = walk.speed.command if walk.motion.running or plan.at_rest else ZERO
+    stands = plan.twist.foot_speed(radius) < STANDING_SHARE * min(wanted.foot_speed(radius), SLOW * radius)
+    progress.stood = progress.stood + dt if stands else 0.0
+    if progress.stood < STANDS_S:
+        return
+    cause = "the legs cannot move as planned"
     if plan.unreached is not None:
         cause = f"the foot of {plan.unreached.leg} does not reach its place"
     elif plan.blocked is not None and plan.blocked.legs is not None:
         cause = "{} and {} are in each other's way".format(*(context.robot.leg_names[leg] for leg in plan.blocked.legs))
-    else:
-        cause = "the legs cannot move as planned"
-    context.feedback.progress.compare(dt, wanted, plan.twist, cause)
+    progress.stand(wanted, cause)
 
 
 def recover(state: PlannerState, context: PlannerContext) -> StateReply:
