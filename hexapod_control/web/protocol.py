@@ -21,6 +21,7 @@ from hexapod_control.core.simulated_world import FRICTION, PAYLOAD, WORLDS
 VERSION = 2
 MAX_MESSAGE_BYTES = 4096
 MAX_INTEGER = 2**53  # larger ones are not exact in JavaScript
+MAX_NAME = 40  # characters of the name of a client
 RESTART = "restart"  # of the node that is silent
 HARDWARE = "the hardware node"
 REQUESTS = {  # what a page may request, and the node that carries it out by a service of that name
@@ -148,6 +149,13 @@ class HeartbeatMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class NameMessage:
+    """The name by which this client is called from now on."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class QueryMessage:
     """Requests data, one of QUERIES."""
 
@@ -196,7 +204,7 @@ class WorldMessage:
 
 RobotBody = DriveMessage | PoseMessage | GaitMessage | LegMessage | PlayMessage | LiftMessage | SpeedMessage
 WorldBody = PushMessage | WorldMessage | RecordingMessage | LaboratoryMessage | RequestMessage | QueryMessage
-MessageBody = RobotBody | WorldBody | HelloMessage | ControlMessage | HeartbeatMessage
+MessageBody = RobotBody | WorldBody | HelloMessage | NameMessage | ControlMessage | HeartbeatMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +256,8 @@ _FORCE = Quantity("N", -200.0, 200.0, "push of the simulated body")
 _POSE = dict.fromkeys(("x", "y", "z"), _METRES) | dict.fromkeys(("roll", "pitch", "yaw"), _TILT)
 _WORLD = {"world": _one_of(*WORLDS), "friction": FRICTION, "payload": PAYLOAD, "reality": _one_of(*REALITIES)}
 KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
-    "hello": (HelloMessage, {"token": _text(128), "key": _text(128), "name": _text(40)}),
+    "hello": (HelloMessage, {"token": _text(128), "key": _text(128), "name": _text(MAX_NAME)}),
+    "name": (NameMessage, {"name": _text(MAX_NAME)}),
     "drive": (DriveMessage, {"on": _boolean, "vx": _SHARE, "vy": _SHARE, "wz": _SHARE}),
     "pose": (PoseMessage, _POSE),
     "gait": (GaitMessage, {"name": _text(40)}),

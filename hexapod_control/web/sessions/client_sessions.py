@@ -20,6 +20,7 @@ from hexapod_control.web.protocol import (
     HeartbeatMessage,
     HelloMessage,
     MessageBody,
+    NameMessage,
     RefusedMessageError,
     RequestMessage,
 )
@@ -180,7 +181,8 @@ class ClientSessions:
         if sum(each.admitted for each in self.clients.values()) >= MAX_CLIENTS:
             raise RefusedMessageError(503, f"{MAX_CLIENTS} pages are open already: close one of them")
         key = self._admit(hello.token, hello.key, client.address, now)
-        client.admitted, client.name = True, hello.name.strip() or f"visitor {client.number}"
+        client.admitted, client.key = True, key
+        client.name = self._unique(client, hello.name)
         welcome = {**self._greet(), "you": client.number, "key": key}
         return [Send(client.number, "welcome", welcome), self._control_state()]
 
@@ -189,6 +191,9 @@ class ClientSessions:
             raise RefusedMessageError(401, "send hello with a valid token first")
         if isinstance(body, HeartbeatMessage):
             return [Send(client.number, "heartbeat", {"echo": body.echo})]
+        if isinstance(body, NameMessage):
+            client.name = self._unique(client, body.name)
+            return [self._control_state()]
         if isinstance(body, ControlMessage):
             return self._change_control(client, body, now)
         if isinstance(body, RequestMessage) and body.what in ALWAYS_ALLOWED:
@@ -286,6 +291,14 @@ class ClientSessions:
         people = [{"id": c.number, "name": c.name} for c in self.clients.values() if c.admitted]
         return Send(0, "control", {"driver": self.driver, "asking": list(self.waiting), "people": people})
 
+    def _unique(self, client: PageClient, name: str) -> str:
+        """A name that no other person has, if need be with a number; windows of one browser have the same key."""
+        wanted = name.strip() or "visitor"
+        taken = {each.name for each in self.clients.values() if each.admitted and each.key != client.key}
+        return next(
+            each for each in (wanted, *(f"{wanted} {n}" for n in range(2, MAX_CLIENTS + 2))) if each not in taken
+        )
+
     def _name(self, number: int) -> str:
         client = self.clients.get(number)
         return client.name if client else "no client"
@@ -332,6 +345,7 @@ class PageClient:
     since: float  # [s]
     name: str = ""
     admitted: bool = False  # has presented a valid token
+    key: str = ""  # of its browser
     sequence: int = -1
     quota: float = MAX_BURST  # messages that are accepted now (token bucket)
     refilled: float = 0.0  # [s]

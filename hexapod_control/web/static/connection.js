@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // WebSocket connection to the robot: hello with the token from the URL, numbered messages, reconnection, round-trip time.
 
+import { load, save } from "./texts/texts.js";
+
 const VERSION = 2;
 const MAX_SILENCE = 2000; // [ms] without a message, after which the connection counts as lost
 const HEARTBEAT_PERIOD = 500; // [ms]
@@ -23,7 +25,7 @@ export class Connection extends EventTarget {
     this.reason = "";
     this.sentHeartbeats = new Map();
     this.token = decodeURIComponent(location.hash.slice(1));
-    this.key = loadKey();
+    this.key = load("key") ?? "";
     setInterval(() => this.sendHeartbeat(), HEARTBEAT_PERIOD);
     addEventListener("online", () => this.state === "lost" && this.open());
     addEventListener("hashchange", () => {
@@ -41,7 +43,7 @@ export class Connection extends EventTarget {
     this.sequence = 0;
     this.lastNumber = -1;
     this.lastMessageAt = performance.now();
-    socket.onopen = () => this.send("hello", { token: this.token, key: this.key, name: deviceName() });
+    socket.onopen = () => this.send("hello", { token: this.token, key: this.key, name: myName() });
     socket.onmessage = (event) => socket === this.socket && this.receive(event.data);
     socket.onclose = (event) => socket === this.socket && this.closed(event);
   }
@@ -56,7 +58,7 @@ export class Connection extends EventTarget {
       this.attempts = 0;
       this.key = message.key;
       this.token = "";
-      saveKey(message.key);
+      save("key", message.key); // without it, the client cannot reconnect after the page was closed;
       if (location.hash) history.replaceState(null, "", location.pathname); // hides the token, which the key replaces
       this.setState("open");
     } else if (message.t === "refused") {
@@ -116,25 +118,13 @@ export class Connection extends EventTarget {
   }
 }
 
-function deviceName() {
+// The name that this person has chosen, or that of the device.
+export function myName() {
+  return load("name") || deviceName();
+}
+
+export function deviceName() {
   const agent = navigator.userAgent;
   const system = /iPhone|iPad|Android|Windows|Mac|Linux/.exec(agent)?.[0] ?? "browser";
   return /Mobi/.test(agent) ? `${system} phone` : system;
-}
-
-function loadKey() {
-  try {
-    return localStorage.getItem("key") ?? "";
-  } catch {
-    return "";
-  }
-}
-
-/** @param {string} key */
-function saveKey(key) {
-  try {
-    localStorage.setItem("key", key);
-  } catch {
-    // without storage, the client cannot reconnect after the page was closed
-  }
 }

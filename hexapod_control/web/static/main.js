@@ -43,7 +43,7 @@ let wanted3d = false; // chosen by the person: slow frames are accepted
 let notice = ""; // why the robot stopped while this page was not connected
 
 const request = (/** @type {string} */ what) => connection.send("request", { what });
-const header = new Header(document, { stand: () => request("stand"), sit: () => request("sit"), arm: () => confirmTorque("arm"), rearm: () => confirmTorque("rearm"), reset_and_arm: () => confirmTorque("reset_and_arm"), recover: () => request("recover"), restart: () => request("restart"), estop: () => actions.estop(), "": () => {} });
+const header = new Header(document, { stand: () => request("stand"), sit: () => request("sit"), arm: () => confirmTorque("arm"), rearm: () => confirmTorque("rearm"), reset_and_arm: () => confirmTorque("reset_and_arm"), recover: () => request("recover"), restart: () => request("restart"), estop: () => actions.estop(), request_control: () => people.button.click(), cancel_request: () => people.button.click(), "": () => {} });
 const sheets = new Sheets(document, () => {
   projections.stale = true;
   if (logPanel?.open) logPanel.read();
@@ -168,8 +168,22 @@ $("records-button").onclick = () => {
   $("records").scrollIntoView({ block: "nearest" });
 };
 $("help").onclick = actions["?"];
-$("banner-yes").onclick = () => (notice ? ((notice = ""), update()) : people.handOver());
-$("banner-no").onclick = () => people.keep();
+$("banner-yes").onclick = () => {
+  if (people.request) return people.handOver();
+  if (notice) notice = "";
+  else askName();
+  update();
+};
+$("banner-no").onclick = () => {
+  if (people.request) return people.keep();
+  people.rename(people.name(people.me));
+  update();
+};
+function askName() {
+  sheets.open("drive");
+  $("my-name").value = "";
+  $("my-name").focus();
+}
 $("trip-reset").onclick = () => {
   projections.path?.reset();
   projections.stale = true;
@@ -287,6 +301,7 @@ function update() {
     me: people.me,
     driver: people.driver,
     driverName: people.driverName,
+    asking: people.asking.includes(people.me),
     source: robot.status?.source,
     status: robot.status,
     roundTrip: connection.roundTrip,
@@ -300,6 +315,7 @@ function banner() {
   if (connection.state !== "open") return { tone: connection.state === "lost" ? "bad" : "calm", text: t(`banner_${connection.state}`) };
   if (people.request) return { tone: "calm", text: t("banner_request", { name: people.request }), yes: t("hand_over"), no: t("keep") };
   if (notice) return { tone: "warn", text: notice, yes: t("ok") };
+  if (people.nameless) return { tone: "calm", text: t("banner_name", { name: people.name(people.me) }), yes: t("choose_name"), no: t("keep_name", { name: people.name(people.me) }) };
   return velocity.paused ? { tone: "calm", text: t("banner_paused") } : { text: "" };
 }
 

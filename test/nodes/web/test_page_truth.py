@@ -171,12 +171,26 @@ def test_pose_gait_and_speed_are_those_of_the_robot_in_every_window_and_after_a_
     told.until(lambda: watcher.js(height) == "40", what="the height on another page")
     assert "drives" in told.text("#chip-driver", watcher)
     assert told.push_stick(watcher) == "Linux drives: press Request control."
-    watcher.js("document.querySelector('#seat').click()")
-    told.until(lambda: told.text("#banner-text") == "Linux requests control.")
+    assert told.text("#step", watcher) == "Request control"
+    watcher.click("#step")
+    told.until(lambda: told.text("#banner-text") == "Linux 2 requests control.")
+    assert told.text("#step", watcher) == "Cancel request"
     told.page.click("#banner-no")
     told.until(lambda: told.page.js("document.querySelector('#banner').hidden"))
     assert told.page.js("hexapod.people.drives")
     told.until(lambda: not watcher.js("hexapod.people.asking.length"), what="the refusal on the other page")
+    told.until(lambda: "You are called Linux 2 here" in told.text("#banner-text", watcher), what="the question")
+    watcher.click("#banner-yes")
+    assert watcher.js("document.activeElement.id") == "my-name"
+    watcher.call("Input.insertText", text="Ann B")
+    watcher.press("Enter", "Enter")
+    told.until(lambda: "Ann B" in told.text("#people"), what="the name on the other page")
+    told.until(lambda: watcher.js("document.querySelector('#banner').hidden && localStorage.getItem('name')") == "Ann B")
+    watcher.press(" ", "Space")
+    assert "stop" not in told.called
+    watcher.js("document.activeElement.blur()")
+    watcher.press(" ", "Space")
+    told.until(lambda: told.text("#hint") == "STOP by Ann B", what="who has stopped it")
     watcher.js("document.querySelector('#seat').click()")
     told.until(lambda: not told.page.js("document.querySelector('#banner').hidden"))
     told.page.click("#banner-yes")
@@ -341,10 +355,23 @@ def test_the_camera_is_shown_on_request_and_costs_nothing_otherwise(told, monkey
 
 
 def test_the_page_is_complete_in_german(told):
+    told.page.js("hexapod.people.drives && document.querySelector('#seat').click()")
     page = told.open(1280, 720, before="localStorage.setItem('language', 'de')")
     told.shows("Steht", "good", "Hinsetzen", page)
     assert page.js("document.documentElement.lang") == "de"
     page.close()
+
+
+def test_a_button_that_cannot_record_is_grey_and_says_why(told):
+    page = told.page
+    told.node.server.send(0, "recordings", {"list": [], "missing": "rosbags is missing: pip install rosbags"})
+    told.until(lambda: "lacks. There: rosbags is missing" in told.text("#record-note"), what="the reason")
+    for button in ("record", "keep-minute"):
+        assert page.js(f"document.querySelector('#{button}').getAttribute('aria-disabled')") == "true"
+    page.js("document.querySelector('#record').click()")
+    assert told.text("#hint") == told.text("#record-note")
+    told.node.server.send(0, "recordings", {"list": [], "missing": ""})
+    told.until(lambda: not page.js("document.querySelector('#record').dataset.why"))
 
 
 def test_a_recording_is_listed_fetched_and_replayed_while_the_live_state_stays(told):

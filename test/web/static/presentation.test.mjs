@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { hottest, present, short, supply } from "../../../hexapod_control/web/static/panels/presentation.js";
 
 const STANDING = { say: "standing", tone: "good", step: "sit", why: "", locked: [], values: {} };
-const KNOWN = { link: "open", lostFor: 0, now: STANDING, me: 1, driver: 1, driverName: "me", replayed: false };
+const KNOWN = { link: "open", lostFor: 0, now: STANDING, me: 1, driver: 1, driverName: "me", asking: false, replayed: false };
 const STALE = { say: "stale", tone: "unknown", step: "estop", why: "why_silent", locked: ["drive", "torque", "robot"], values: { node: "inverse_kinematics", age: 4 } };
 
 test("a standing robot can be driven", () => {
@@ -31,7 +31,10 @@ test("during a replay the robot is not driven, but its next step stays", () => {
 
 test("without a connection, or while another person drives, everything says why", () => {
   assert.equal(present({ ...KNOWN, link: "lost" }).driveWhy?.[0], "why_offline");
-  assert.deepEqual(present({ ...KNOWN, driver: 2, driverName: "Ann" }).stepWhy, ["why_driver", { name: "Ann" }]);
+  const watched = { ...KNOWN, driver: 2, driverName: "Ann" };
+  assert.deepEqual(present(watched).driveWhy, ["why_driver", { name: "Ann" }]);
+  assert.deepEqual([present(watched).step, present(watched).stepWhy], ["request_control", null]);
+  assert.equal(present({ ...watched, asking: true }).step, "cancel_request");
   assert.equal(present({ ...KNOWN, now: null }).tone, "unknown");
 });
 

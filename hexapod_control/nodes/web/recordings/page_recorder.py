@@ -71,9 +71,9 @@ class PageRecorder:
         self._acts[message.act](page, message.name)
 
     def status(self) -> dict[str, Any]:
-        """The fields of a `status` message."""
+        """The fields of a `status` message; `buffered` [s] is None while there is no recorder."""
         live = self._live
-        return {"recording": live and live.recording, "buffered": round(live.buffered) if live else 0}
+        return {"recording": live and live.recording, "buffered": round(live.buffered) if live else None}
 
     def send_list(self, page: int) -> None:
         """Sends the list of recordings to a page, or to all of them (0)."""

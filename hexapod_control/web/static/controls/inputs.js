@@ -230,7 +230,7 @@ export function listenToKeys(velocity, actions) {
   };
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || document.querySelector("dialog[open]")) return;
-    if (event.code === "Space") {
+    if (event.code === "Space" && !target(event).matches("input[type=text]")) {
       event.preventDefault(); // otherwise it would press the focused button
       if (!event.repeat) actions[event.shiftKey ? "estop" : "stop"]();
       return;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who drives and who watches: the list of people, the button for control, and the banner with a request.
 
-import { t } from "../texts/texts.js";
+import { deviceName } from "../connection.js";
+import { load, save, t } from "../texts/texts.js";
 
 /** @typedef {{id: number, name: string}} Person */
 
@@ -21,6 +22,8 @@ export class PeoplePanel {
     this.connection = connection;
     this.button = /** @type {HTMLElement} */ (root.getElementById("seat"));
     this.list = /** @type {HTMLElement} */ (root.getElementById("people"));
+    this.named = /** @type {HTMLInputElement} */ (root.getElementById("my-name"));
+    this.named.onchange = () => this.rename(this.named.value);
     this.button.onclick = () => connection.send("control", { act: this.drives || this.asking.includes(this.me) ? "leave" : "take" });
   }
 
@@ -35,6 +38,17 @@ export class PeoplePanel {
   // The name of the first person who requests control from this page; empty without a request.
   get request() {
     return this.drives && this.asking.length ? this.name(this.asking[0]) : "";
+  }
+
+  // Whether this person should choose a name: another one has that of the same device.
+  get nameless() {
+    return !load("name") && this.me !== 0 && ![deviceName(), ""].includes(this.name(this.me));
+  }
+
+  /** @param {string} name */
+  rename(name) {
+    save("name", name.trim());
+    this.connection.send("name", { name: name.trim() || deviceName() });
   }
 
   /** @param {number} id */
@@ -59,6 +73,7 @@ export class PeoplePanel {
   show() {
     const waiting = this.asking.includes(this.me);
     this.button.textContent = t(this.drives ? "release_control" : waiting ? "cancel_request" : this.driver ? "request_control" : "take_control");
+    if (document.activeElement !== this.named) this.named.value = this.name(this.me);
     this.list.replaceChildren(...this.people.map((person) => this.line(person)));
   }
 

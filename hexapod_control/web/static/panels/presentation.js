@@ -12,10 +12,10 @@ const NOTHING = { say: "nothing", tone: "unknown", step: "", why: "why_unknown",
 
 /**
  * Combines the state that the robot reports (`now`), the connection and who drives.
- * @param {{link: string, lostFor: number, now: Condition | null, me: number, driver: number, driverName: string, replayed: boolean}} known
+ * @param {{link: string, lostFor: number, now: Condition | null, me: number, driver: number, driverName: string, asking: boolean, replayed: boolean}} known
  * @returns {Presentation}
  */
-export function present({ link, lostFor, now, me, driver, driverName, replayed }) {
+export function present({ link, lostFor, now, me, driver, driverName, asking, replayed }) {
   if (link !== "open") {
     /** @type {Say} */
     const why = ["why_offline", {}];
@@ -32,8 +32,8 @@ export function present({ link, lostFor, now, me, driver, driverName, replayed }
   return {
     text: [now.say, now.values],
     tone: now.tone,
-    step: now.step,
-    stepWhy: now.step === "estop" ? null : now.step ? other : [now.say, values],
+    step: !other || now.step === "estop" ? now.step : asking ? "cancel_request" : "request_control",
+    stepWhy: now.step || other ? null : [now.say, values],
     driveWhy: replay ?? other ?? lock("drive"),
     torqueWhy: replay ?? other ?? lock("torque"),
     robotWhy: other ?? lock("robot"),

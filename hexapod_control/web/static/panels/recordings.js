@@ -2,6 +2,7 @@
 // Recordings: start, stop, keep the last minute, the list with downloads, and the bar of a replay over the picture.
 
 import { t } from "../texts/texts.js";
+import { explain, put } from "./header.js";
 import { Replay } from "../drawing/replay.js";
 
 const SURE = 3000; // [ms] in which a second press deletes
@@ -14,6 +15,8 @@ export class Recordings {
   /** @type {any[]} */
   list = [];
   missing = "";
+  /** @type {number | null} */
+  buffered = null; // [s] in memory; null while the recorder starts
   /** @type {any} */
   recording = null;
   /** @type {number | undefined} */
@@ -62,8 +65,9 @@ export class Recordings {
   /** @param {any} message */
   take({ list, missing }) {
     Object.assign(this, { list, missing });
+    this.offer();
     this.lines.replaceChildren(...list.map((/** @type {any} */ one) => this.line(one)));
-    if (!list.length) this.lines.append(Object.assign(document.createElement("li"), { textContent: missing || t("no_recordings") }));
+    if (!list.length) this.lines.append(Object.assign(document.createElement("li"), { textContent: t("no_recordings") }));
   }
 
   /**
@@ -71,12 +75,22 @@ export class Recordings {
    * @param {any} status
    */
   status({ recording, buffered }) {
-    this.recording = recording;
+    Object.assign(this, { recording, buffered });
+    this.offer();
     this.button.textContent = t(recording ? "record_stop" : "record_start");
     this.button.setAttribute("aria-pressed", String(Boolean(recording)));
-    this.note.textContent = recording ? t("recording_for", { seconds: Math.round(recording.seconds), size: megabytes(recording.bytes) }) : t("buffered", { seconds: buffered });
     this.chip.hidden = !recording;
     this.chip.textContent = recording ? `● ${Math.round(recording.seconds)} s` : "";
+  }
+
+  // A button that cannot act is grey and says why; the note says it without a touch.
+  offer() {
+    const { missing, buffered, recording } = this;
+    /** @type {import("./presentation.js").Say | null} */
+    const why = missing ? ["record_missing", { text: missing }] : buffered === null ? ["record_starting", {}] : null;
+    explain(this.button, why);
+    explain(this.keep, why ?? (buffered ? null : ["record_empty", {}]));
+    put(this.note, why ? t(...why) : recording ? t("recording_for", { seconds: Math.round(recording.seconds), size: megabytes(recording.bytes) }) : buffered ? t("buffered", { seconds: buffered }) : t("record_empty"));
   }
 
   /** @param {any} recording */
