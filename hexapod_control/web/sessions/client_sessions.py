@@ -181,7 +181,8 @@ class ClientSessions:
         if sum(each.admitted for each in self.clients.values()) >= MAX_CLIENTS:
             raise RefusedMessageError(503, f"{MAX_CLIENTS} pages are open already: close one of them")
         key = self._admit(hello.token, hello.key, client.address, now)
-        client.admitted, client.key = True, key
+        client.admitted = True
+        client.key = key
         client.name = self._unique(client, hello.name)
         welcome = {**self._greet(), "you": client.number, "key": key}
         return [Send(client.number, "welcome", welcome), self._control_state()]
