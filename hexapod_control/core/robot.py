@@ -220,26 +220,32 @@ class WalkDefaults:
 
 @dataclass(frozen=True, slots=True)
 class Camera:
-    """A depth camera, or a lidar that measures in many directions."""
+    """A depth camera that is fixed to the body."""
 
     name: str
-    kind: str  # image: a depth image; cloud: points of a lidar
-    position: Vector  # [m] of the sensor in base_link
-    rpy: Vector  # [rad] roll, pitch and yaw; at zero it looks along x, pitch + looks down
-    fov: Point  # [rad] angles of view, horizontal and vertical
-    range: Point  # [m] shortest and longest
-    rays: tuple[int, int]  # columns and rows in simulation
-    topic: str  # of the depth image or the cloud
+    position: Vector  # [m] of the lens in base_link
+    rpy: Vector  # [rad] roll, pitch and yaw; at zero it looks along x, + pitch looks down
+    fov: Point = (math.radians(87.0), math.radians(58.0))  # [rad] from side to side, from top to bottom
+    range: Point = (0.1, 3.0)  # [m] shortest and longest
+    resolution: tuple[int, int] = (64, 48)  # columns and rows of a simulated image
+    rate: float = 10.0  # [Hz] of simulated images
 
     @property
-    def link(self) -> str:
-        """The frame that is mounted on the body: x is the direction of view, z up."""
-        return f"{self.name}_link"
+    def optical_frame(self) -> str:
+        """The frame of its data (REP 103): z is the direction of view, x right, y down."""
+        return f"{self.name}_depth_optical_frame"
 
     @property
-    def frame(self) -> str:
-        """The frame of the data: of an image the optical frame (REP 103: z is the direction of view, y down)."""
-        return f"{self.name}_depth_optical_frame" if self.kind == "image" else self.link
+    def focal(self) -> Point:
+        """Focal lengths (fx, fy) of a simulated image [pixels]."""
+        fx, fy = (n / (2.0 * math.tan(angle / 2.0)) for n, angle in zip(self.resolution, self.fov, strict=True))
+        return fx, fy
+
+    @property
+    def center(self) -> Point:
+        """Middle (cx, cy) of a simulated image [pixels]; the middle of a pixel is a whole number."""
+        columns, rows = self.resolution
+        return (columns - 1) / 2.0, (rows - 1) / 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +259,7 @@ class Robot:
     imu: Vector  # [m] position of the IMU in base_link, axes parallel to it
     walk: WalkDefaults
     gaits: tuple[GaitRow, ...] = ()  # of the robot file
-    cameras: tuple[Camera, ...] = ()
+    cameras: tuple[Camera, ...] = ()  # of the robot file
     mass: float = field(init=False, repr=False, compare=False)  # [kg] of the whole robot
 
     def __post_init__(self) -> None:

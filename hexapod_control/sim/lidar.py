@@ -13,15 +13,25 @@ import mujoco
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.core.robot import Robot
-from hexapod_control.core.sensing.cameras import above_knees
+from hexapod_control.core.robot import Robot, Vector
 from hexapod_control.core.steering.obstacle_avoidance import Scan
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import LidarSettings
 
+KNEE_CLEARANCE_M = 0.02  # above the highest position of a knee
 VISIBLE_GROUPS = np.array([1, 1, 1, 1, 0, 0], dtype=np.uint8)
 """Groups of what is overhead, visual shapes, ground and collision shapes."""
 _NORMALS = (None,) if "normal:" in str(mujoco.mj_multiRay.__doc__) else ()  # an argument of newer versions of MuJoCo
+
+
+def lidar_position(robot: Robot) -> Vector:
+    """Returns the position of lidar_link [m] in base_link."""
+    body = robot.body
+    knees = (
+        leg.hip[2] + leg.femur_vertical + leg.femur.length + max(leg.femur.radius, leg.tibia.radius)
+        for leg in robot.legs
+    )
+    return body.center[0], body.center[1], max(body.top, *knees) + KNEE_CLEARANCE_M
 
 
 def cast(simulation: Simulation, origin: Array, rays: Array) -> Array:
@@ -57,7 +67,7 @@ class Lidar:
 
     def __init__(self, robot: Robot, settings: LidarSettings | None = None, seed: int = 0) -> None:
         self.settings = settings or LidarSettings()
-        self.position = above_knees(robot)
+        self.position = lidar_position(robot)
         self.increment = math.tau / self.settings.scan_rays  # [rad]
         angles = self.angles
         self._rays = np.column_stack((np.cos(angles), np.sin(angles), np.zeros_like(angles)))

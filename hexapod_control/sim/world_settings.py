@@ -115,8 +115,7 @@ class LidarSettings:
 class DepthSettings:
     """Settings of the simulated depth cameras; unit, bounds and description are in the metadata of the fields."""
 
-    depth_rate: float = number(10.0, "Hz", 0.5, 30.0, "frames per simulated second, while there is a subscriber")
-    depth_latency: float = number(0.08, "s", 0.0, 1.0, "from taking a frame to its delivery")
+    depth_latency: float = number(0.08, "s", 0.0, 1.0, "from taking a depth image to its delivery")
     depth_noise: float = number(0.01, "", 0.0, 0.2, "standard deviation of a range, as a share of it")
     depth_flying: float = number(0.3, "", 0.0, 1.0, "share of the pixels at an edge that lie between both surfaces")
     depth_missing: float = number(0.02, "", 0.0, 1.0, "share of the pixels without a return")

@@ -12,9 +12,8 @@ from support.suite.soak import SOAK
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
-from hexapod_control.core.sensing.cameras import above_knees
 from hexapod_control.sim.free_places import distance_to_obstacles
-from hexapod_control.sim.lidar import Lidar
+from hexapod_control.sim.lidar import Lidar, lidar_position
 from hexapod_control.sim.simulation import CollisionCounter, Simulation
 from hexapod_control.sim.terrain import OBSTACLE_HEIGHT_M, layout
 from hexapod_control.sim.world_settings import LidarSettings, WorldSettings
@@ -101,7 +100,7 @@ def test_the_lidar_measures_over_the_legs_of_a_standing_robot_and_below_the_tops
     robot_file = load(name)
     simulation = Simulation(robot_file.robot, urdf(robot_file), WorldSettings())
     assert np.isposinf(Lidar(robot_file.robot).ranges(simulation)).all()
-    assert above_knees(robot_file.robot)[2] + robot_file.robot.walk.height < OBSTACLE_HEIGHT_M
+    assert lidar_position(robot_file.robot)[2] + robot_file.robot.walk.height < OBSTACLE_HEIGHT_M
 
 
 def test_the_same_seed_is_the_same_room_and_there_is_space_to_pass_and_to_start():

@@ -13,13 +13,12 @@ from support.real_time.ros_bench import overrides
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
-from hexapod_control.core.sensing.cameras import above_knees
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import DISPLAY, LATCHED, LATCHED_TREE
 from hexapod_control.ros.row_messages import xyz
-from hexapod_control.sim.lidar import Lidar
+from hexapod_control.sim.lidar import Lidar, lidar_position
 from hexapod_control.sim.world_settings import LidarSettings, WorldSettings
 
 pytestmark = pytest.mark.physics
@@ -53,7 +52,7 @@ def test_scans_come_at_their_rate_with_all_fields_and_lidar_and_imu_have_their_f
     assert messages.scan(scan).ranges == pytest.approx(exact, abs=0.15)
     places = {place.child_frame_id: place for message in frames for place in message.transforms}
     assert {place.header.frame_id for place in places.values()} == {"a/base_link"}
-    for frame, expected in (("a/lidar_link", above_knees(phantomx[0])), ("a/imu_link", phantomx[0].imu)):
+    for frame, expected in (("a/lidar_link", lidar_position(phantomx[0])), ("a/imu_link", phantomx[0].imu)):
         assert xyz(places[frame].transform.translation) == pytest.approx(expected)
 
 
