@@ -147,6 +147,7 @@ SECTIONS: Mapping[str, str] = {  # of a robot file, in the words above its keys
     "legs": "One entry per leg, at least four. Rows of arrays and messages follow their order. All keys of `leg` may\n"
     "be repeated here.",
     "gaits": "Optional: gaits in addition to those derived from the hip positions ([Your own gait](your-own-gait.md)).",
+    "cameras": "Optional: depth cameras, each under a name of its own ([Let it see](cameras.md)).",
     "confirmed": "Optional: values that are right although [`hexapod check`](check.md#implausible-values) finds them "
     "implausible.",
     "odometry_scale": "Optional: written by `hexapod odom-calibrate` "
@@ -392,6 +393,7 @@ def robot_file_lines() -> Iterator[schema.SchemaLine]:
         ("leg.", (*robot_keys.COMMON, robot_keys.SERVO_VOLTAGE)),
         ("legs.LEG.", (*robot_keys.PLACE, robot_keys.FOOTHOLD, robot_keys.TILT)),
         ("gaits.GAIT.", (*robot_keys.GAIT, robot_keys.LIFT_OFF.below("LEG"))),
+        ("cameras.CAMERA.", robot_keys.CAMERA),
         ("confirmed.", (robot_keys.CONFIRMED,)),
         ("odometry_scale.", robot_keys.ODOMETRY_SCALE),
         ("measured.", (robot_keys.MEASURED_DATE,)),

@@ -12,6 +12,7 @@ from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Camera
@@ -20,7 +21,7 @@ from hexapod_control.sim.lidar import cast
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import DepthSettings
 
-EDGE_RATIO = 1.05  # between the ranges of neighbours, from which on there is an edge between them
+EDGE = 0.05  # share of the inverse depth by which two pixels at an edge miss each other's surface
 SCHEDULE_TOLERANCE_S = 0.5e-3  # by which a frame may be early: half a step
 
 
@@ -61,6 +62,21 @@ def directions(camera: Camera) -> Array:
     return unit
 
 
+def _edges(inverse: Array) -> NDArray[np.bool_]:
+    """Whether there is an edge between a pixel and the next in its row, for inverse depths (rows, columns) [1/m].
+
+    On a plane, however obliquely it is seen, they are linear in the row; at an edge neither side continues the other.
+    """
+    padded = np.pad(inverse, ((0, 0), (1, 2)), mode="reflect", reflect_type="odd")
+    before, here, after, beyond = (padded[:, k : k + inverse.shape[1]] for k in range(4))
+    tolerance = EDGE * np.maximum(here, after)
+    edge: NDArray[np.bool_] = (np.abs(2.0 * here - before - after) > tolerance) & (
+        np.abs(2.0 * after - beyond - here) > tolerance
+    )
+    edge[:, -1] = False
+    return edge
+
+
 class DepthCamera:
     """One simulated depth camera, with errors that are reproducible by a seed."""
 
@@ -99,13 +115,13 @@ class DepthCamera:
         random = self._rng
         shape = ranges.shape
         measured = ranges.copy()
+        inverse = 1.0 / (ranges * self._directions[..., 2])
         # A pixel at an edge sees both surfaces, and measures something between them.
-        for axis in (0, 1):
-            behind = np.roll(ranges, -1, axis)
-            low = np.minimum(ranges, behind)
-            edge = (np.maximum(ranges, behind) > EDGE_RATIO * low) & np.isfinite(ranges) & np.isfinite(behind)
-            edge[(slice(None),) * axis + (-1,)] = False
-            flying = edge & (random.random(shape) < settings.depth_flying)
+        for edge, behind in (
+            (_edges(inverse), np.roll(ranges, -1, axis=1)),
+            (_edges(inverse.T).T, np.roll(ranges, -1, axis=0)),
+        ):
+            flying = edge & np.isfinite(ranges) & np.isfinite(behind) & (random.random(shape) < settings.depth_flying)
             share = random.random(shape)
             measured[flying] = ranges[flying] + share[flying] * (behind[flying] - ranges[flying])
         measured *= 1.0 + settings.depth_noise * random.standard_normal(shape)

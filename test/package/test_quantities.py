@@ -39,19 +39,20 @@ from hexapod_control.servos.protocol_options import ListOption
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.settings.joint_section import SERVO_ID
 from hexapod_control.servos.settings.servo_section import BAUD, PACE, Battery, ServoSettings
-from hexapod_control.sim.world_settings import LidarSettings, WorldSettings
+from hexapod_control.sim.world_settings import DepthSettings, LidarSettings, WorldSettings
 from hexapod_control.web.protocol import KINDS as MESSAGES
 from hexapod_control.web.protocol import VERSION, RefusedMessageError, parse
 
 SETTINGS = (
     *(PlannerSettings, DriverSettings, SimulatorSettings, TeleopSettings, WebSettings, OdometrySettings),
-    *(GamepadSettings, ImuDriverSettings, LinkFramesSettings, WorldSettings, LidarSettings),
+    *(GamepadSettings, ImuDriverSettings, LinkFramesSettings, WorldSettings, LidarSettings, DepthSettings),
 )
 PARAMETERS = [row for kind in SETTINGS for row in table(kind) if row.quantity]
 OPTIONS = [getattr(each, "each", each) for kind in PROTOCOLS.values() for each in kind.settings]
 ROWS = [
     *(*robot_keys.ROBOT, *robot_keys.COMMON, *robot_keys.PLACE, *robot_keys.GAIT, *robot_keys.ODOMETRY_SCALE),
     *(robot_keys.SERVO_VOLTAGE, robot_keys.FOOTHOLD, robot_keys.TILT, robot_keys.LIFT_OFF, FOR_HEIGHT),
+    *robot_keys.CAMERA,
     *(*rows_of(ServoSettings), *rows_of(Battery), *rows_of(SupplySection), NumberRow("id", SERVO_ID)),
     *(*waypoint_file.SETTINGS, *waypoint_file.WAYPOINT, *ENTRY, *OPTIONS),
     *(NumberRow(name, key.quantity) for keys in (HEAD, *KEYS.values()) for name, key in keys.items() if key.quantity),

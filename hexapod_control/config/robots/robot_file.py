@@ -13,6 +13,7 @@ from hexapod_control.config import document, schema
 from hexapod_control.config.document import DocumentEntry, join, merge, plain, read
 from hexapod_control.config.errors import FileError, RobotFileError
 from hexapod_control.config.robots import robot_keys
+from hexapod_control.config.robots.camera_section import read_cameras
 from hexapod_control.config.robots.foothold_choice import with_footholds
 from hexapod_control.config.robots.gait_section import check_gaits, read_gaits
 from hexapod_control.config.robots.plausibility.check_values import findings, located_errors, one_line
@@ -33,6 +34,7 @@ from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason, ba
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import (
     Body,
+    Camera,
     GaitRow,
     Joint,
     Leg,
@@ -93,7 +95,7 @@ def _loaded(root: DocumentEntry, *, as_written: bool = True) -> RobotFile:
     legs = [_leg_values(common, entry) for entry in _section(root, "legs").children.values()]
     names = list(root.children["legs"].children)
     robot_legs = tuple(_leg(name, values) for name, values in zip(names, legs, strict=True))
-    robot = _robot(whole, robot_legs, read_gaits(root, robot_legs))
+    robot = _robot(whole, robot_legs, read_gaits(root, robot_legs), read_cameras(root))
     if robot_keys.ECONOMY.flag(root):
         robot = replace(robot, walk=replace(robot.walk, tempo=ECONOMICAL_TEMPO))
     if chosen := [row for row, values in enumerate(legs) if robot_keys.FOOTHOLD.key not in values.values]:
@@ -168,7 +170,9 @@ def plausibility_warning(file: RobotFile, others: Iterable[Finding] = ()) -> str
 def _refuse_unknown(root: DocumentEntry) -> None:
     top = schema.known_keys(row.key for row in robot_keys.ROBOT)
     leg = schema.known_keys(row.key for row in (*robot_keys.COMMON, robot_keys.SERVO_VOLTAGE))
-    others = dict.fromkeys(("legs", "gaits", "confirmed", robot_keys.ECONOMY.key, *robot_keys.OPTIONAL_SECTIONS))
+    others = dict.fromkeys(
+        ("legs", "gaits", "cameras", "confirmed", robot_keys.ECONOMY.key, *robot_keys.OPTIONAL_SECTIONS)
+    )
     schema.refuse_unknown(root, {**top, "leg": leg, **others})
     legs = _section(root, "legs")
     for name, entry in legs.children.items():
@@ -253,7 +257,9 @@ def _traits(values: CheckedValues) -> ServoTraits:
     return (version_for(model, voltage) or rows[-1]).traits(voltage)
 
 
-def _robot(values: CheckedValues, legs: tuple[Leg, ...], gaits: tuple[GaitRow, ...]) -> Robot:
+def _robot(
+    values: CheckedValues, legs: tuple[Leg, ...], gaits: tuple[GaitRow, ...], cameras: tuple[Camera, ...]
+) -> Robot:
     return Robot(
         name=values.text("name"),
         body=Body(
@@ -273,6 +279,7 @@ def _robot(values: CheckedValues, legs: tuple[Leg, ...], gaits: tuple[GaitRow, .
             preload=values.number("walk.preload"),
         ),
         gaits=gaits,
+        cameras=cameras,
     )
 
 

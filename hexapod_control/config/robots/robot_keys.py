@@ -93,6 +93,22 @@ GAIT: tuple[NumberRow, ...] = (  # under the name of each gait of the optional s
 LIFT_OFF = NumberRow(  # for each leg
     "lift_off", Quantity("", 0.0, 1.0, "phase of the cycle at which this leg lifts off; every leg has a line")
 )
+CAMERA: tuple[NumberRow, ...] = (  # under the name of each camera of the optional section `cameras`
+    NumberRow("position", Quantity("m", -2.0, 2.0, "of the lens in base_link"), 3),
+    NumberRow("rpy_deg", Quantity("deg", -180.0, 180.0, "roll, pitch, yaw; [0, 0, 0] looks ahead, + pitch down"), 3),
+    NumberRow("fov_deg", Quantity("deg", 5.0, 160.0, "of view, from side to side, from top to bottom", "[87, 58]"), 2),
+    NumberRow("range", Quantity("m", 0.01, 100.0, "shortest and longest distance that it measures", "[0.1, 3]"), 2),
+    NumberRow(
+        "resolution",
+        Quantity(
+            *("", 4, 160, "columns and rows of its image in simulation", "[64, 48]"),
+            hint="each pixel is a ray; the real resolution is set in its driver",
+            whole=True,
+        ),
+        2,
+    ),
+    NumberRow("rate", Quantity("Hz", 0.5, 30.0, "of its images in simulation", "10")),
+)
 ODOMETRY_SCALE: tuple[NumberRow, ...] = (  # under the optional section `odometry_scale`
     NumberRow("distance", Quantity("", 0.5, 2.0, "factor on distances", hint=_CALIBRATE)),
     NumberRow("turn", Quantity("", 0.5, 2.0, "factor on turns", hint=_CALIBRATE)),
