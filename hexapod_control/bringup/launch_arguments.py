@@ -20,6 +20,7 @@ from hexapod_control.core.gait.gait_table import unknown_gait
 from hexapod_control.core.names import quoted, shortened
 from hexapod_control.core.quantity import Quantity, QuantityError, quantities
 from hexapod_control.core.reality import REALITIES
+from hexapod_control.core.sensing.cameras import USUAL_CAMERAS
 from hexapod_control.core.sensing.odometry import ODOMETRY_MODES
 from hexapod_control.core.simulated_world import WORLDS
 from hexapod_control.core.workspace.robot_gaits import gait_names
@@ -109,6 +110,12 @@ ARGUMENTS = {
             )
         ),
         Argument("reality", TEXT, "errors of the simulated robot; empty: ideal", choices=tuple(REALITIES)),
+        Argument(
+            "depth_camera",
+            TEXT,
+            "a simulated depth camera at this place of the body; empty: those of the robot file",
+            choices=tuple(USUAL_CAMERAS),
+        ),
         Argument("servo_model", TEXT, "servo of the simulated joints; empty: the robot file's"),
         Argument("bus", TEXT, "servo bus between planner and simulation, a protocol; empty: none", choices=WIRED),
         Argument("servo_protocol", TEXT, "servo bus; empty: the robot file's"),

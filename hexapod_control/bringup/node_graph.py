@@ -112,7 +112,7 @@ _ERRORS = _same("reality", "reality_seed")
 _SIMULATOR = {
     **_GROUND,
     **_ERRORS,
-    **_same("robot", "joint_mapping", "payload", "servo_model", "bus", "tf_frame_prefix"),
+    **_same("robot", "joint_mapping", "payload", "depth_camera", "servo_model", "bus", "tf_frame_prefix"),
 }
 _PUBLISHER = {"robot_description": "robot", "frame_prefix": "tf_frame_prefix", "use_sim_time": "use_sim_time"}
 

@@ -87,6 +87,28 @@ def depth_image(message: Image, seen_by: Lens) -> Array:
     return np.where(np.isfinite(depth) & (depth > 0.0), depth, np.nan)
 
 
+def depth_message(depth: Array, frame: str, stamp: Time) -> Image:
+    """Converts depths (rows, columns) [m], NaN without a return, to a depth image."""
+    rows, columns = depth.shape
+    message = Image(height=rows, width=columns, encoding="32FC1", is_bigendian=0, step=4 * columns)
+    message.header.frame_id = frame
+    message.header.stamp = stamp
+    message.data = array("B", depth.astype("<f4").tobytes())
+    return message
+
+
+def camera_info_message(seen_by: Lens, frame: str, stamp: Time) -> CameraInfo:
+    """Converts the pinhole model of a camera without distortion."""
+    (fx, fy), (cx, cy), (columns, rows) = seen_by
+    message = CameraInfo(width=columns, height=rows, distortion_model="plumb_bob", d=[0.0] * 5)
+    message.header.frame_id = frame
+    message.header.stamp = stamp
+    message.k = [fx, 0.0, cx, 0.0, fy, cy, 0.0, 0.0, 1.0]
+    message.r = np.eye(3).ravel().tolist()
+    message.p = [fx, 0.0, cx, 0.0, 0.0, fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0]
+    return message
+
+
 def cloud(message: PointCloud2, *names: str) -> Array:
     """Returns fields (rows, columns, number of names) of sensor_msgs/PointCloud2 as they are. Raises MessageError."""
     fields = {field.name: field for field in message.fields}

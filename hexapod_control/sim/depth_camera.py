@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Depth cameras by ray casting: in lock step, and without OpenGL.
+"""Depth cameras by ray casting: in lock step, and without OpenGL; and the true terrain.
 
 A frame has the errors of small depth sensors: noise that grows with the range, flying pixels between near and far
 surfaces, and pixels without a return. It is delivered some time after it was taken.
@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Camera
 from hexapod_control.core.sensing.cameras import optical_rotation
+from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.sim.lidar import cast
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import DepthSettings
 
 EDGE = 0.05  # share of the inverse depth by which two pixels at an edge miss each other's surface
+FARTHEST = 1.5  # surfaces up to this share of the longest range can be behind an edge
 SCHEDULE_TOLERANCE_S = 0.5e-3  # by which a frame may be early: half a step
 
 
@@ -91,8 +93,8 @@ class DepthCamera:
 
     def frame(self, simulation: Simulation, label: object = None) -> DepthFrame:
         """Takes a frame of the present state."""
-        ranges = cast(simulation, np.array(self.camera.position), self._rays).reshape(self._directions.shape[:2])
-        ranges = self._with_errors(ranges)
+        distances = cast(simulation, np.array(self.camera.position), self._rays, FARTHEST * self.camera.range[1])
+        ranges = self._with_errors(distances.reshape(self._directions.shape[:2]))
         return DepthFrame(self.camera, simulation.time, self._directions * ranges[..., np.newaxis], label)
 
     def step(self, simulation: Simulation, *, wanted: bool = True, label: object = None) -> DepthFrame | None:
@@ -129,3 +131,13 @@ class DepthCamera:
         lost = random.random(shape) < settings.depth_missing
         measured[lost | (measured < shortest) | (measured > longest)] = math.nan
         return measured
+
+
+def true_terrain(simulation: Simulation, middle: tuple[float, float], side: float, cell: float = 0.015) -> TerrainGrid:
+    """Returns the true heights of a square around x, y [m] of the world, by rays from above: what a map should be."""
+    count = math.ceil(side / cell)
+    origin = (middle[0] - 0.5 * (count - 1) * cell, middle[1] - 0.5 * (count - 1) * cell)
+    xs, ys = (start + cell * np.arange(count) for start in origin)
+    heights = np.array([[simulation.ground_height(x, y) for x in xs] for y in ys])
+    unknown = np.full_like(heights, math.nan)
+    return TerrainGrid(origin, cell, heights, np.zeros_like(heights), unknown, simulation.time)

@@ -34,10 +34,10 @@ def lidar_position(robot: Robot) -> Vector:
     return body.center[0], body.center[1], max(body.top, *knees) + KNEE_CLEARANCE_M
 
 
-def cast(simulation: Simulation, origin: Array, rays: Array) -> Array:
+def cast(simulation: Simulation, origin: Array, rays: Array, longest: float) -> Array:
     """Returns the distances (k,) [m] from a point to what rays in unit directions (k, 3) meet, both in base_link.
 
-    A ray that meets nothing has the distance inf. The body is transparent, the legs are not.
+    A ray that meets nothing within `longest` [m] has the distance inf. The body is transparent, the legs are not.
     """
     data = simulation.data
     base = simulation.world.base
@@ -57,7 +57,7 @@ def cast(simulation: Simulation, origin: Array, rays: Array) -> Array:
         distances,
         *_NORMALS,
         count,
-        mujoco.mjMAXVAL,
+        longest,
     )
     return np.where(distances < 0.0, math.inf, distances)
 
@@ -88,7 +88,7 @@ class Lidar:
     def ranges(self, simulation: Simulation) -> Array:
         """Returns the present ranges (k,) [m]; inf without an echo, -inf for an object that is too near (REP 117)."""
         settings = self.settings
-        ranges = cast(simulation, np.array(self.position), self._rays)
+        ranges = cast(simulation, np.array(self.position), self._rays, settings.scan_range_max)
         ranges += self._rng.normal(0.0, settings.scan_noise, len(ranges)) if settings.scan_noise else 0.0
         ranges[ranges > settings.scan_range_max] = math.inf
         ranges[ranges < settings.scan_range_min] = -math.inf

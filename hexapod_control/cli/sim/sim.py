@@ -15,6 +15,7 @@ from hexapod_control.core.gait.gait_table import GaitSelection, unknown_gait
 from hexapod_control.core.quantity import Quantity, quantities
 from hexapod_control.core.reality import IDEAL, REALITIES
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.sensing.cameras import USUAL_CAMERAS
 from hexapod_control.core.sensing.odometry import ODOMETRY_MODES
 from hexapod_control.core.simulated_world import SPEED_FACTOR, WORLDS
 from hexapod_control.core.workspace.capabilities import Capabilities
@@ -72,6 +73,13 @@ def _add_world(world: HasArguments) -> None:
             add_number(world, f"--{name.replace('_', '-')}", replace(quantity, default=f"{quantity.default:g}"))
     camera = Quantity("Hz", 0.1, 30.0, "a camera at the front, for the page; without a number 10 Hz", "none")
     add_number(world, "--camera", camera, nargs="?", const=10.0)
+    world.add_argument(
+        "--depth-camera",
+        nargs="?",
+        const="mast",
+        choices=tuple(USUAL_CAMERAS),
+        help="a depth camera at this place of the body; without a place mast (default: those of the robot file)",
+    )
     world.add_argument(
         "--reality", choices=tuple(REALITIES), help=f"errors of servos, legs and sensors (default: {IDEAL})"
     )

@@ -134,6 +134,7 @@ class SimulationRun:
         arguments |= {"robot_state_publisher": False} if args.no_frames else {}
         arguments |= {"web": not args.no_web, "web_lan": args.lan}
         arguments |= {"camera_rate": args.camera} if args.camera else {}
+        arguments |= {"depth_camera": args.depth_camera} if args.depth_camera else {}
         arguments |= {"web_port": args.port} if args.port is not None else {}
         more: dict[str, ParameterValue] = {}
         if args.speed != 1.0:

@@ -28,7 +28,12 @@ from hexapod_control.nodes.announcements.graph_presence import create_exclusive_
 from hexapod_control.nodes.announcements.robot_file_reports import report_implausible_values
 from hexapod_control.nodes.mujoco_sim.running_world import RunningWorld
 from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
-from hexapod_control.nodes.mujoco_sim.simulation_output import LidarOutput, SimulationOutput, terrain_markers
+from hexapod_control.nodes.mujoco_sim.simulation_output import (
+    DepthOutput,
+    LidarOutput,
+    SimulationOutput,
+    terrain_markers,
+)
 from hexapod_control.nodes.servo_driver.torque_services import ArmedTopic, TorqueServices
 from hexapod_control.ros import messages, parameters
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
@@ -43,7 +48,7 @@ from hexapod_control.sim.mujoco_model import front_camera_pose
 from hexapod_control.sim.rendering.front_camera import FrontCamera
 from hexapod_control.sim.rendering.state_recording import StateRecording
 from hexapod_control.sim.simulation import Simulation
-from hexapod_control.sim.world_settings import ONLY_IN, LidarSettings, WorldSettings
+from hexapod_control.sim.world_settings import ONLY_IN, DepthSettings, LidarSettings, WorldSettings
 
 PERIOD_S = 1 / 30
 
@@ -96,6 +101,7 @@ class MujocoSimNode(GuardedNode):
         settings = parameters.declare(self, SimulatorSettings)
         world_settings = parameters.declare(self, WorldSettings, self._change_world)
         lidar = parameters.declare(self, LidarSettings)
+        depth = parameters.declare(self, DepthSettings)
         file = started_robot(settings.robot)
         report_implausible_values(self, file)
         self._world_settings = world_settings
@@ -110,6 +116,7 @@ class MujocoSimNode(GuardedNode):
         prefix = settings.tf_frame_prefix
         self._output = SimulationOutput(self, world.robot, prefix, self._mapping, servos=world.bus is None)
         self._lidar = LidarOutput(self, world.robot, prefix, lidar)
+        self._depth = [DepthOutput(self, camera, prefix, depth) for camera in settings.cameras(world.robot)]
         self._camera = CameraOutput(self, world.robot, prefix, settings) if settings.camera_rate else None
         if self._camera:
             self.closing.callback(self._camera.close)
@@ -194,6 +201,8 @@ class MujocoSimNode(GuardedNode):
         if everything or self._ticks % 2 == 0:
             self._output.state(simulation.reading(), stamp)
         self._lidar.publish(simulation, stamp)
+        for camera in self._depth:
+            camera.publish(simulation, stamp)
         if self._camera:
             self._camera.publish(simulation, stamp)
         if self._record:

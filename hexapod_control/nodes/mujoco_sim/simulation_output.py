@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Publishers of mujoco_sim: the topics of a hardware node, ground truth, lidar and markers of the terrain.
+"""Publishers of mujoco_sim: the topics of a hardware node, ground truth, lidar, depth cameras, markers of the terrain.
 
 `simulator/collisions` counts contacts with walls and obstacles: ground truth for tests of navigation.
 The web page draws the markers, too.
@@ -14,7 +14,7 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point as PointMessage
 from nav_msgs.msg import Odometry
-from sensor_msgs.msg import Imu, JointState, LaserScan, MultiDOFJointState
+from sensor_msgs.msg import CameraInfo, Image, Imu, JointState, LaserScan, MultiDOFJointState
 from std_msgs.msg import ColorRGBA, UInt32
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -22,16 +22,19 @@ from hexapod_control.config.robots.urdf_import.joint_mapping import JointMapping
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose, quaternion_angles
 from hexapod_control.core.kinematics.se2 import wrap
-from hexapod_control.core.robot import Robot, Vector
+from hexapod_control.core.robot import Camera, Robot, Vector
+from hexapod_control.core.sensing.cameras import frames
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED, SCANS
 from hexapod_control.ros.row_messages import FootStates, JointLayout
 from hexapod_control.ros.static_frames import publish_mounting
+from hexapod_control.ros.terrain_messages import Lens, camera_info_message, depth_message
+from hexapod_control.sim.depth_camera import DepthCamera
 from hexapod_control.sim.lidar import Lidar
 from hexapod_control.sim.simulation import CollisionCounter, ImuNoise, InertialReading, Simulation, SimulationReading
 from hexapod_control.sim.terrain import GROUND_GROUP
-from hexapod_control.sim.world_settings import LidarSettings
+from hexapod_control.sim.world_settings import DepthSettings, LidarSettings
 
 WORLD_FRAME = "world"
 NO_COVARIANCE = np.zeros((6, 6))  # of ground truth
@@ -128,6 +131,26 @@ class LidarOutput:
         self._last = simulation.time
         if self._scan.is_received:
             self._scan.publish(messages.scan_message(self._lidar.scan(simulation), self._period, stamp, self._frame))
+
+
+class DepthOutput:
+    """Publishes the images of one simulated depth camera; without a subscriber nothing is measured."""
+
+    def __init__(self, node: GuardedNode, camera: Camera, prefix: str, settings: DepthSettings) -> None:
+        """`prefix` is that of the frame ids."""
+        self._camera = DepthCamera(camera, settings)
+        self._lens = Lens(camera.focal, camera.center, camera.resolution)
+        self._images = node.create_publisher(Image, f"{camera.name}/depth/image_rect_raw", SCANS)
+        self._infos = node.create_publisher(CameraInfo, f"{camera.name}/depth/camera_info", SCANS)
+        for parent, child, pose in frames(camera):
+            self._frame = publish_mounting(node, prefix, child, pose, parent)
+
+    def publish(self, simulation: Simulation, stamp: Time) -> None:
+        """Publishes an image that is due, with the stamp of its taking; call it after every step of the world."""
+        frame = self._camera.step(simulation, wanted=self._images.is_received, label=stamp)
+        if frame is not None:
+            self._infos.publish(camera_info_message(self._lens, self._frame, frame.label))
+            self._images.publish(depth_message(frame.depth, self._frame, frame.label))
 
 
 COLUMN_M = 0.1  # side of the boxes that represent a height field

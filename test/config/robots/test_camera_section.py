@@ -36,7 +36,7 @@ BAD = {  # text, what it is replaced by, the sentence behind the key `cameras.`
         "",
         "front.position: is missing, must be a list of 3 numbers, each in [-2, 2] m, every key is required",
     ),
-    "millimetres": ("[0.13,", "[130,", "front.position: must be in [-2, 2] m, is 130, metres, not millimetres?"),
+    "millimetres": ("[0.13,", "[130,", "front.position[0]: must be in [-2, 2] m, is 130, metres, not millimetres?"),
     "two angles": (
         "rpy_deg: [0, 35, 0]",
         "rpy_deg: [0, 35]",
@@ -50,7 +50,8 @@ BAD = {  # text, what it is replaced by, the sentence behind the key `cameras.`
     "the resolution of the real camera": (
         "resolution: [32, 24]",
         "resolution: [848, 480]",
-        "rear.resolution: must be in [4, 160], is 848, each pixel is a ray; the real resolution is set in its driver",
+        "rear.resolution[0]: must be in [4, 160], is 848, "
+        "each pixel is a ray; the real resolution is set in its driver",
     ),
     "an unknown key": (
         "rate: 5",
