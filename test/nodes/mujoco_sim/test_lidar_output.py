@@ -1,24 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lidar, the collisions and the camera of mujoco_sim on their topics."""
+"""The lidar, the collisions and the cameras of mujoco_sim on their topics."""
 
 import math
+import signal
+import subprocess
+import sys
 import threading
 from itertools import pairwise
 
+import numpy as np
 import pytest
+from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
-from sensor_msgs.msg import CompressedImage, LaserScan
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image, LaserScan
 from std_msgs.msg import UInt32
 from support.real_time.ros_bench import overrides
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.sensing.cameras import USUAL_CAMERAS, optical_rotation
+from hexapod_control.core.terrain.depth_image import depth_points
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.message_types import TFMessage
+from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import DISPLAY, LATCHED, LATCHED_TREE
 from hexapod_control.ros.row_messages import xyz
+from hexapod_control.ros.terrain_messages import Lens, depth_image, lens
+from hexapod_control.sim.depth_camera import DepthCamera
 from hexapod_control.sim.lidar import Lidar, lidar_position
+from hexapod_control.sim.terrain import WAY_START_M
 from hexapod_control.sim.world_settings import LidarSettings, WorldSettings
 
 pytestmark = pytest.mark.physics
@@ -74,6 +85,63 @@ def test_a_lidar_without_subscribers_casts_no_rays(bench, phantomx, monkeypatch)
     before = node.world.simulation.time
     bench.until(lambda: node.world.simulation.time > before + 0.3)
     assert not node.recent_reports()
+
+
+@pytest.fixture
+def simulator():
+    """A simulator in a process of its own, in front of stairs, with a camera."""
+    given = {"world": "stairs", "stair_rise": 0.2, "way_yaw_deg": 0.0, "depth_camera": "front"}
+    given |= {"tf_frame_prefix": "a/", "publish_clock": "true"}
+    options = [text for name, value in given.items() for text in ("-p", f"{name}:={value}")]
+    with subprocess.Popen([sys.executable, "-m", MujocoSimNode.__module__, "--ros-args", *options]) as process:
+        yield process
+        process.send_signal(signal.SIGINT)
+
+
+def test_depth_images_have_the_stamp_of_their_taking_their_lens_and_a_chain_of_frames(bench, phantomx, request):
+    camera = USUAL_CAMERAS["front"](phantomx[0])
+    many = QoSProfile(depth=50)
+    images = bench.listen(Image, "camera/depth/image_rect_raw", many)
+    infos = bench.listen(CameraInfo, "camera/depth/camera_info", many)
+    truth = bench.listen(Odometry, "simulator/floating_base_state", many)
+    frames = bench.listen(TFMessage, "/tf_static", LATCHED_TREE)
+    request.getfixturevalue("simulator")
+    bench.until(lambda: images and truth, seconds=30.0, what="a depth image")
+    delay = seconds(truth[-1]) - seconds(images[-1])
+    bench.until(lambda: len(images) >= 8 and len(infos) >= 8, seconds=30.0, what="depth images")
+    times = [seconds(image) for image in images]
+    assert np.diff(times) == pytest.approx(0.1, abs=0.011)  # a tick of the simulation
+    assert delay > 0.05
+    assert times[:8] == [seconds(info) for info in infos[:8]]
+    seen_by = lens(infos[-1])
+    assert seen_by == Lens(pytest.approx(camera.focal), pytest.approx(camera.center), camera.resolution)
+    points = depth_points(depth_image(images[-1], seen_by), seen_by.focal, seen_by.center)
+    points = points @ optical_rotation(camera).T + camera.position
+    farthest = points[np.abs(points[:, 1]) < 0.1, 0].max()
+    assert farthest == pytest.approx(WAY_START_M, abs=0.03)  # of the floor before the riser, and of the riser
+    names = ("a/base_link", "a/camera_link", "a/camera_depth_frame", "a/camera_depth_optical_frame")
+    chain = {place.child_frame_id: place for message in frames for place in message.transforms}
+    assert [chain[name].header.frame_id for name in names[1:]] == list(names[:-1])
+    assert images[-1].header.frame_id == infos[-1].header.frame_id == names[-1]
+    assert xyz(chain["a/camera_link"].transform.translation) == pytest.approx(camera.position)
+
+
+def test_a_depth_camera_without_subscribers_casts_no_rays(bench, monkeypatch):
+    node = bench.add(MujocoSimNode(parameter_overrides=overrides(depth_camera="mast")))
+    monkeypatch.setattr(DepthCamera, "frame", lambda *_: pytest.fail("cast rays"))
+    bench.until(lambda: bench.probe.count_publishers("camera/depth/image_rect_raw"), what="a camera")
+    before = node.world.simulation.time
+    bench.until(lambda: node.world.simulation.time > before + 0.3)
+    assert not node.recent_reports()
+
+
+def test_an_unknown_place_of_a_camera_is_refused_with_the_known_ones(bench):
+    with pytest.raises(ParameterError, match="depth_camera must be one of front, mast, is 'top'"):
+        MujocoSimNode(parameter_overrides=overrides(depth_camera="top"))
+
+
+def seconds(message):
+    return messages.nanoseconds(message.header.stamp) * 1e-9
 
 
 @pytest.mark.gl
