@@ -106,9 +106,7 @@ def advance_swing(
     dx = gain * (x - a + led * swing.lead[0]) + change * swing.lead[0]
     dy = gain * (y - b + led * swing.lead[1]) + change * swing.lead[1]
     lift_progress = timing.lift_progress(progress)
-    height = _height(swing, lift_progress)
-    if swing.end is not None and lift_progress >= LANDED:
-        height = change_towards(foot.z, height, END_SPEED * dt)  # its reach may have held it off its foothold
+    height = _height(swing, lift_progress, foot.z, dt)
     foot.velocity = (dx / dt, dy / dt, (height - foot.z) / dt)
     foot.x = a + dx
     foot.y = b + dy
@@ -161,10 +159,12 @@ def _lead(foot: Foot, tick: BodyTick) -> Point:
     return lead * vx / speed, lead * vy / speed
 
 
-def _height(swing: Swing, progress: float) -> float:
-    """Height [m] of a foot above the plane at a progress of its lift."""
+def _height(swing: Swing, progress: float, before: float, dt: float) -> float:
+    """Height [m] of a foot above the plane at a progress of its lift; `before` [m] is that of `dt` [s] ago."""
     lifted = lift(progress, swing.lift)
     if swing.end is not None:
+        if progress >= LANDED:  # its reach may have held it off its foothold
+            return change_towards(before, swing.end, END_SPEED * dt)
         ends = max(swing.base, swing.end)
         low = swing.base if progress < 0.5 else swing.end
         return low + lift(progress, ends + swing.lift - low)
