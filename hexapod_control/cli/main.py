@@ -123,6 +123,12 @@ COMMANDS = {
         "--robot my_robot.yaml --summary",
         "the model of the robot",
     ),
+    "mjcf": Command(
+        "sim.mjcf",
+        "print a robot in its world as one MuJoCo model, which plain MuJoCo loads",
+        "my_robot.yaml --world bumps --reality typical",
+        "the model of the robot",
+    ),
     "import": Command(
         "robot_files.import_robot",
         "make a robot file from a URDF or xacro file",

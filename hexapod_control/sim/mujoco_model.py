@@ -44,6 +44,7 @@ class MujocoModel:
 
     robot: Robot
     settings: WorldSettings
+    spec: mujoco.MjSpec  # of which the model is compiled
     model: mujoco.MjModel
     position: Indices  # (n, 3) of the joints in qpos
     velocity: Indices  # (n, 3) of the joints in qvel
@@ -103,8 +104,8 @@ def build(
         geom.friction[0] = settings.friction
         geom.solref = [0.005, 1.0]
         geom.condim = 3
-    model = _without_own_contacts(spec, robot, (start_joints, standing_pose(robot)))
-    return _index(robot, settings, model)
+    _exclude_own_contacts(spec, robot, (start_joints, standing_pose(robot)))
+    return _index(robot, settings, spec)
 
 
 def servo_of(joint: Joint, settings: WorldSettings) -> ServoModel:
@@ -240,8 +241,8 @@ def _set_groups(spec: mujoco.MjSpec) -> None:
         geom.group = 1 if geom in visual or geom.name == "payload" or not visual else 3
 
 
-def _without_own_contacts(spec: mujoco.MjSpec, robot: Robot, poses: Iterable[NDArray[np.float64]]) -> mujoco.MjModel:
-    """Compiles, excludes collisions between links that touch in these poses (n, 3) [rad], compiles again.
+def _exclude_own_contacts(spec: mujoco.MjSpec, robot: Robot, poses: Iterable[NDArray[np.float64]]) -> None:
+    """Compiles, and excludes collisions between links that touch in these poses (n, 3) [rad].
 
     A leg that touches the body there, or almost, never collides with it.
     """
@@ -266,10 +267,10 @@ def _without_own_contacts(spec: mujoco.MjSpec, robot: Robot, poses: Iterable[NDA
                 pairs.add((first, second))
     for first, second in sorted(pairs):
         spec.add_exclude(bodyname1=model.body(first).name, bodyname2=model.body(second).name)
-    return spec.compile()
 
 
-def _index(robot: Robot, settings: WorldSettings, model: mujoco.MjModel) -> MujocoModel:
+def _index(robot: Robot, settings: WorldSettings, spec: mujoco.MjSpec) -> MujocoModel:
+    model = spec.compile()
     names = [[joint_name(leg.name, key) for key in JOINTS] for leg in robot.legs]
     feet = [foot_name(leg.name) for leg in robot.legs]
     body_foot = np.full(model.nbody, -1)
@@ -280,6 +281,7 @@ def _index(robot: Robot, settings: WorldSettings, model: mujoco.MjModel) -> Mujo
     return MujocoModel(
         robot=robot,
         settings=settings,
+        spec=spec,
         model=model,
         position=np.array([[model.joint(name).qposadr[0] for name in row] for row in names]),
         velocity=np.array([[model.joint(name).dofadr[0] for name in row] for row in names]),

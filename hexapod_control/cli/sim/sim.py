@@ -7,26 +7,20 @@ import argparse
 from dataclasses import replace
 
 from hexapod_control.cli.bounded_options import HasArguments, InputError, add_number, add_robot, output_file
+from hexapod_control.cli.sim.world_options import add_world, given_options, world_settings
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import use_venv_prefix
 from hexapod_control.core.gait.gait_table import GaitSelection, unknown_gait
-from hexapod_control.core.quantity import Quantity, quantities
-from hexapod_control.core.reality import IDEAL, REALITIES
+from hexapod_control.core.quantity import Quantity
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.cameras import USUAL_CAMERAS
 from hexapod_control.core.sensing.odometry import ODOMETRY_MODES
-from hexapod_control.core.simulated_world import SPEED_FACTOR, WORLDS
+from hexapod_control.core.simulated_world import SPEED_FACTOR
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.servos.settings.servo_section import WIRED
-from hexapod_control.sim.world_settings import WorldSettings
 from hexapod_control.web.page_address import PORT
-
-WORLD = (
-    *("world", "seed", "slope_deg", "block_height", "stair_rise", "gap_width"),
-    *("friction", "payload", "servo_model", "reality", "reality_seed"),
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,20 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--one-process", action="store_true", help="run all nodes in one process")
     _add_page(parser.add_argument_group("page in the browser"))
-    _add_world(parser.add_argument_group("world"))
-
-
-def _add_page(page: HasArguments) -> None:
-    page.add_argument("--lan", action="store_true", help="open the page to the network, with a QR code for phones")
-    add_number(page, "--port", replace(PORT, default=f"{PORT.default}"))
-    page.add_argument("--no-web", action="store_true", help="no page")
-
-
-def _add_world(world: HasArguments) -> None:
-    world.add_argument("--world", help=", ".join(WORLDS))
-    for name, quantity in quantities(WorldSettings):
-        if name in WORLD:  # an option that is not given leaves the parameter of the node
-            add_number(world, f"--{name.replace('_', '-')}", replace(quantity, default=f"{quantity.default:g}"))
+    world = parser.add_argument_group("world")
+    add_world(world)
     camera = Quantity("Hz", 0.1, 30.0, "a camera at the front, for the page; without a number 10 Hz", "none")
     add_number(world, "--camera", camera, nargs="?", const=10.0)
     world.add_argument(
@@ -80,10 +62,12 @@ def _add_world(world: HasArguments) -> None:
         choices=tuple(USUAL_CAMERAS),
         help="a depth camera at this place of the body; without a place mast (default: those of the robot file)",
     )
-    world.add_argument(
-        "--reality", choices=tuple(REALITIES), help=f"errors of servos, legs and sensors (default: {IDEAL})"
-    )
-    world.add_argument("--servo-model", metavar="NAME", help="servo of all joints (default: the robot file's)")
+
+
+def _add_page(page: HasArguments) -> None:
+    page.add_argument("--lan", action="store_true", help="open the page to the network, with a QR code for phones")
+    add_number(page, "--port", replace(PORT, default=f"{PORT.default}"))
+    page.add_argument("--no-web", action="store_true", help="no page")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -91,17 +75,12 @@ def run(args: argparse.Namespace) -> int:
     _check_bus(args.bus, args.speed)
     robot_file = load(args.robot)
     gait = _gait(robot_file.robot, args.gait)
-    world_options = {name: getattr(args, name) for name in WORLD if getattr(args, name) is not None}
-    try:
-        world = WorldSettings(**world_options)
-    except ValueError as error:
-        name, _, text = str(error).partition(" ")
-        raise InputError(f"--{name.replace('_', '-')} {text}") from None
+    world = world_settings(args)
     use_venv_prefix()
     try:
         from hexapod_control.cli.sim.simulation_run import SimulationRun
 
-        return SimulationRun(args, robot_file, gait, world, world_options).run()
+        return SimulationRun(args, robot_file, gait, world, given_options(args)).run()
     except KeyboardInterrupt:  # Ctrl-C before the nodes start or after they have ended
         return DONE
 
