@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from hexapod_control.config import ros_names
+from hexapod_control.config.channel_file import RECEIVERS
 from hexapod_control.config.errors import ArgumentError
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.robots.urdf_import.joint_mapping import load_mapping
@@ -131,6 +132,9 @@ ARGUMENTS = {
         _number("web_port", PORT),
         _number("device_id", _DEVICE),
         Argument("device_name", TEXT, "name of the gamepad, or a part of it"),
+        Argument("receiver", TEXT, "protocol of the RC receiver", "crsf", choices=RECEIVERS),
+        Argument("receiver_port", TEXT, "serial port of the RC receiver; empty: /dev/serial0"),
+        Argument("channels", TEXT, "file that says which RC channel is which control; empty: config/rc/aetr.yaml"),
         Argument("fixed_frame", TEXT, "fixed frame of RViz, without the prefix", "odom"),
         Argument(
             "robot_state_publisher",

@@ -26,6 +26,7 @@ from hexapod_control.bringup.launch_arguments import (
 )
 from hexapod_control.config import ros_names
 from hexapod_control.config.bounded_yaml import parse, parser, read_text
+from hexapod_control.config.channel_file import load_channels
 from hexapod_control.config.parameter_file import node_sections
 from hexapod_control.config.robots.urdf_import.reading.urdf_text import read_urdf
 from hexapod_control.config.schema import did_you_mean
@@ -157,6 +158,7 @@ GRAPHS: Mapping[str, tuple[NodeRow, ...]] = {
     "bringup": (*_walking(NodeRow("servo_driver", parameters=_SERVOS), planner=_REAL_PLANNER, keep_usage=True), _IMU),
     "teleop": (NodeRow("game_controller_node", "joy", _same("use_sim_time", "device_id", "device_name")), _TELEOP),
     "gamepad": (NodeRow("gamepad", parameters=_same("device_name")), _TELEOP),
+    "rc": (NodeRow("gamepad", parameters={**_same("receiver", "channels"), "port": "receiver_port"}), _TELEOP),
     "display": (
         _FRAMES[0],
         NodeRow("rviz2", "rviz2", _same("use_sim_time")),
@@ -248,13 +250,20 @@ def _parameter(name: str, source: str, values: Mapping[str, ParameterValue]) -> 
         if tags and is_urdf(str(value)):
             raise GraphError(f"ros2_control: must be false for a URDF, robot is {value}; write the tags into that file")
         return robot_description(str(value), ros2_control=tags)
-    conversions = {"robot": _robot, "joint_mapping": _absolute}
+    conversions = {"robot": _robot, "joint_mapping": _absolute, "channels": _channels}
     return conversions[name](str(value)) if name in conversions else value
 
 
 def _robot(text: str) -> str:
     """Makes the path of a robot file absolute, for nodes with another working folder; leaves a name unchanged."""
     return _absolute(text) if "/" in text or text.endswith((".yaml", ".yml")) else text
+
+
+def _channels(path: str) -> str:
+    """The absolute path of a file of channels. Raises ChannelFileError."""
+    file = _absolute(path)
+    load_channels(Path(file))
+    return file
 
 
 def _absolute(path: str) -> str:

@@ -47,6 +47,11 @@ COMMANDS = {
     "gamepad": Command(
         "drive.gamepad", "drive a running robot with a gamepad, without ROS's joy package", "--namespace /robot1"
     ),
+    "rc": Command(
+        "drive.rc",
+        "drive a running robot with an RC transmitter: CRSF or SBUS receiver on a serial port",
+        "--receiver-port /dev/ttyUSB1 --channels my_channels.yaml",
+    ),
     "play": Command("drive.play", "play a motion on a running robot, or rehearse it without a robot", "wave"),
     "leg": Command(
         "drive.leg",

@@ -72,3 +72,10 @@ class WaypointFileError(FileError):
 
     kind = "waypoint"
     example = "e.g. waypoints: [{x: 1.0, y: 0.5, yaw_deg: 90}]"
+
+
+class ChannelFileError(FileError):
+    """A file of RC channels that cannot be used."""
+
+    kind = "channel"
+    example = "copy config/rc/aetr.yaml and edit it"

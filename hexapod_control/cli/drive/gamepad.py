@@ -12,7 +12,12 @@ from hexapod_control.bringup.process_supervisor import run as supervise
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand: those of the graph `gamepad`."""
-    for argument in node_graph.arguments("gamepad"):
+    add_graph_arguments(parser, "gamepad")
+
+
+def add_graph_arguments(parser: argparse.ArgumentParser, graph: str) -> None:
+    """The launch arguments of a graph as options."""
+    for argument in node_graph.arguments(graph):
         parser.add_argument(
             f"--{argument.name.replace('_', '-')}",
             default=argument.default or None,
@@ -22,6 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs both nodes. Returns 0 after Ctrl-C or SIGTERM, 1 if a node died."""
-    given = {argument.name: getattr(args, argument.name) for argument in node_graph.arguments("gamepad")}
-    return supervise(node_graph.specs("gamepad", given))
+    """Runs the nodes of the graph with the name of the subcommand. Returns 0 after Ctrl-C or SIGTERM, 1 if one died."""
+    given = {argument.name: getattr(args, argument.name) for argument in node_graph.arguments(args.command)}
+    return supervise(node_graph.specs(args.command, given))

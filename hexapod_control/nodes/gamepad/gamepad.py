@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node gamepad: publishes `joy` from a gamepad of the Linux input layer, for computers without the ROS package joy.
 
-When the gamepad is removed, one message with all controls at rest is published, then none.
+Or from an RC receiver. When the gamepad is removed, or the signal is lost, one message with all controls at rest is
+published, then none.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rclpy.duration import Duration
 from sensor_msgs.msg import Joy
 
+from hexapod_control.config.channel_file import load_channels, shipped_channels
 from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.core.steering.gamepad_map import GamepadState
 from hexapod_control.nodes.gamepad.evdev_gamepad import (
@@ -23,6 +26,7 @@ from hexapod_control.nodes.gamepad.evdev_gamepad import (
     EvdevGamepad,
     GamepadLostError,
 )
+from hexapod_control.nodes.gamepad.rc_receiver import RcReceiver
 from hexapod_control.nodes.gamepad.settings import GamepadSettings
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.node_process import run
@@ -51,11 +55,12 @@ class GamepadNode(GuardedNode):
     """Finds a gamepad, publishes its state, and finds it again after a removal."""
 
     def __init__(self, find: Callable[[], Iterable[EvdevDevice]] = devices, **options: Any) -> None:
-        """`find` lists the input devices. Raises ParameterError for an invalid parameter."""
+        """`find` lists the input devices. Raises ParameterError for an invalid parameter, ChannelFileError."""
         super().__init__("gamepad", **options)
         self.settings = declare(self, GamepadSettings)
         self._find = find
-        self._gamepad: EvdevGamepad | None = None
+        self._channels = load_channels(Path(self.settings.channels or shipped_channels()))
+        self._gamepad: EvdevGamepad | RcReceiver | None = None
         self._sent: tuple[float, GamepadState] | None = None  # [s] steady time
         self._joy = self.create_publisher(Joy, "joy", EVENTS)
         self._search()
@@ -63,21 +68,33 @@ class GamepadNode(GuardedNode):
         self.create_timer(SEARCH_PERIOD_S, self._search, clock=self.steady)
 
     def _search(self) -> None:
-        if self._gamepad is not None:
-            return
+        if self._gamepad is None:
+            self._gamepad = self._receiver() if self.settings.receiver else self._device()
+
+    def _receiver(self) -> RcReceiver | None:
+        kind, port = self.settings.receiver, self.settings.port
+        try:
+            receiver = RcReceiver(kind, port, self._channels)
+        except GamepadLostError as error:
+            self.report("none", ReportLevel.WARNING, f"{kind.upper()} receiver at {port}: {error}", every=60.0)
+            return None
+        self.report("found", ReportLevel.OK, receiver.name, every=0.0)
+        return receiver
+
+    def _device(self) -> EvdevGamepad | None:
         for device in self._find():
             try:
                 pad = EvdevGamepad(device, self.settings.deadzone)
             except (GamepadLostError, OSError):
                 continue
             if pad.usable and self.settings.device_name.lower() in pad.name.lower():
-                self._gamepad = pad
                 self.report("found", ReportLevel.OK, f"gamepad {pad.name}", every=0.0)
-                return
+                return pad
             pad.close()
         which = f" with {self.settings.device_name!r} in its name" if self.settings.device_name else ""
         remedy = "plug one in; if there is one, may this user read /dev/input/event* (group input)?"
         self.report("none", ReportLevel.WARNING, f"no gamepad{which}: {remedy}", every=60.0)
+        return None
 
     def poll(self) -> None:
         """Publishes a changed state at once, and an unchanged one at the repetition rate."""
@@ -87,7 +104,11 @@ class GamepadNode(GuardedNode):
         try:
             pad.read()
         except GamepadLostError as loss:
-            self._lose(f"gamepad {pad.name} was removed ({loss}): all controls at rest; plug it in again")
+            self._lose(
+                f"{pad.name}: {loss}: all controls at rest; when it is back, release the dead-man first"
+                if self.settings.receiver
+                else f"gamepad {pad.name} was removed ({loss}): all controls at rest; plug it in again"
+            )
             return
         now = time.monotonic()
         if (

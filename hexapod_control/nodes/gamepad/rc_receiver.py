@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads an RC receiver on a serial port as a GamepadState: CRSF (Crossfire, ELRS) and SBUS (FrSky, Futaba).
+
+CRSF: address, length, type, payload, CRC-8 of type and payload with the polynomial 0xD5; 16 channels of 11 bits.
+SBUS: 0x0F, 16 channels of 11 bits, flags, end; no check sum, so that of the first frames two have to follow each other.
+In both a channel goes from 172 to 1811, with its center at 992. A receiver without signal of its transmitter is silent,
+or says so: then all controls are at rest, and the dead-man has to be released before it counts again.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+import serial
+
+from hexapod_control.config.channel_file import STICKS, SWITCHES
+from hexapod_control.core.steering.gamepad_map import GamepadState
+from hexapod_control.nodes.gamepad.evdev_gamepad import COUNT_AXES, COUNT_BUTTONS, GamepadLostError
+from hexapod_control.servos.bus.serial_port import PORT_ERRORS, reason
+
+CENTER, SPAN = 992, 819.5  # of a channel, from its center to its ends
+PRESSED = 1.0 / 3.0  # deflection from which on a switch is pressed
+SEARCH_S = 0.1  # for a frame of a receiver that is opened; the slowest send one every 20 ms
+SIGNAL_TIMEOUT_S = 0.2  # without a good frame, after which the signal counts as lost
+Channels = tuple[float, ...]  # deflections, about -1 to 1
+
+
+class Heard(NamedTuple):
+    """What a receiver has said since the last call: the newest channels, or that it has no signal."""
+
+    channels: Channels = ()
+    failsafe: bool = False
+
+
+def _channels(packed: bytes) -> Channels:
+    bits = int.from_bytes(packed, "little")
+    return tuple(((bits >> 11 * k & 0x7FF) - CENTER) / SPAN for k in range(16))
+
+
+def crc8(data: bytes) -> int:
+    """CRC-8/DVB-S2, polynomial 0xD5."""
+    crc = 0
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc << 1 ^ 0xD5) & 0xFF if crc & 0x80 else crc << 1
+    return crc
+
+
+class CrsfDecoder:
+    """Finds the frames of CRSF in a stream of bytes."""
+
+    ADDRESSES = (0xC8, 0xEA, 0xEE, 0x00)  # flight controller, transmitter, its module, all
+    LINK, CHANNELS = 0x14, 0x16  # types of frames
+    LONGEST = 64  # bytes of a frame
+    UPLINK_QUALITY = 2  # place in the payload of LINK: packets that arrive [%]
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def take(self, data: bytes) -> Heard:
+        """What the bytes say together with those before them."""
+        heard = Heard()
+        for kind, payload in self._frames(data):
+            if kind == self.CHANNELS and len(payload) == 22:
+                heard = heard._replace(channels=_channels(payload))
+            elif kind == self.LINK and len(payload) == 10:
+                heard = Heard(heard.channels, failsafe=payload[self.UPLINK_QUALITY] == 0)
+        return heard
+
+    def _frames(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+        data = self._rest + data
+        at = 0
+        while len(data) - at >= 2:
+            end = at + 2 + data[at + 1]
+            if data[at] not in self.ADDRESSES or not 4 <= end - at <= self.LONGEST:
+                at += 1
+            elif len(data) < end:
+                break
+            elif crc8(data[at + 2 : end - 1]) == data[end - 1]:
+                yield data[at + 2], data[at + 3 : end - 1]
+                at = end
+            else:
+                at += 1
+        self._rest = data[at:]
+
+
+class SbusDecoder:
+    """Finds the frames of SBUS in a stream of bytes."""
+
+    LENGTH = 25
+    START = 0x0F
+    ENDS = (0x00, 0x04, 0x14, 0x24, 0x34)  # SBUS, and SBUS2 with its slots
+    DIGITAL_17, DIGITAL_18, LOST, FAILSAFE = 1, 2, 4, 8  # flags
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._in_step = False  # whether a frame has ended where the next one begins
+
+    def take(self, data: bytes) -> Heard:
+        """What the bytes say together with those before them."""
+        heard = Heard()
+        for frame in self._frames(data):
+            flags = frame[23]
+            digital = tuple(1.0 if flags & flag else -1.0 for flag in (self.DIGITAL_17, self.DIGITAL_18))
+            lost = bool(flags & self.LOST)  # the receiver repeats the channels of an earlier frame
+            channels = heard.channels if lost else (*_channels(frame[1:23]), *digital)
+            heard = Heard(channels, failsafe=bool(flags & self.FAILSAFE))
+        return heard
+
+    def _frames(self, data: bytes) -> Iterator[bytes]:
+        data = self._rest + data
+        at = 0
+        while len(data) - at >= self.LENGTH * (1 if self._in_step else 2):
+            if self._is_frame(data, at) and (self._in_step or self._is_frame(data, at + self.LENGTH)):
+                self._in_step = True
+                yield data[at : at + self.LENGTH]
+                at += self.LENGTH
+            else:
+                self._in_step = False
+                at += 1
+        self._rest = data[at:]
+
+    def _is_frame(self, data: bytes, at: int) -> bool:
+        return data[at] == self.START and data[at + self.LENGTH - 1] in self.ENDS
+
+
+class Protocol(NamedTuple):
+    """How a receiver talks."""
+
+    baud: int
+    parity: str
+    stop_bits: int
+    decoder: Callable[[], CrsfDecoder | SbusDecoder]
+
+
+PROTOCOLS: Mapping[str, Protocol] = {
+    "crsf": Protocol(420_000, serial.PARITY_NONE, serial.STOPBITS_ONE, CrsfDecoder),
+    "sbus": Protocol(100_000, serial.PARITY_EVEN, serial.STOPBITS_TWO, SbusDecoder),
+}
+
+
+def state(channels: Channels, controls: Mapping[str, int]) -> GamepadState:
+    """The gamepad whose sticks and buttons have the channels of `controls`; missing channels are at rest."""
+
+    def value(name: str) -> float:
+        number = controls.get(name, 0)
+        if not 0 < abs(number) <= len(channels):
+            return 0.0
+        return min(1.0, max(-1.0, channels[abs(number) - 1])) * (1.0 if number > 0 else -1.0)
+
+    axes, buttons = [0.0] * COUNT_AXES, [0] * COUNT_BUTTONS
+    for name, control in STICKS.items():
+        axes[control.number] = round(value(name), 2)  # finer steps are noise, and a message each
+    for name, control in SWITCHES.items():
+        buttons[control.number] = int(value(name) > PRESSED)
+    return GamepadState(axes, buttons)
+
+
+class RcReceiver:
+    """A receiver with signal, read without blocking."""
+
+    def __init__(self, kind: str, path: str, controls: Mapping[str, int]) -> None:
+        """Opens the port and waits at most SEARCH_S for channels. Raises GamepadLostError if there are none."""
+        protocol = PROTOCOLS[kind]
+        self.name = f"{kind.upper()} receiver at {path}"
+        self._controls = controls
+        self._decoder = protocol.decoder()
+        self._heard_at = -math.inf  # [s] steady time of the last good frame
+        try:
+            self._serial = serial.Serial(
+                path, protocol.baud, parity=protocol.parity, stopbits=protocol.stop_bits, timeout=0, exclusive=True
+            )
+        except PORT_ERRORS as error:
+            raise GamepadLostError(reason(path, protocol.baud, error)) from None
+        self.state = GamepadState([0.0] * COUNT_AXES, [0] * COUNT_BUTTONS)
+        try:
+            self._wait()
+        except GamepadLostError:
+            self.close()
+            raise
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + SEARCH_S
+        while not self._listen():
+            if time.monotonic() > deadline:
+                raise GamepadLostError("no signal: is the transmitter on, and is this its protocol, wire and port?")
+            time.sleep(0.002)
+
+    def read(self) -> None:
+        """Takes what has arrived since the last call. Raises GamepadLostError if the signal is lost."""
+        if not self._listen() and time.monotonic() - self._heard_at > SIGNAL_TIMEOUT_S:
+            raise GamepadLostError("signal lost")
+
+    def _listen(self) -> bool:
+        """Whether channels have arrived. Raises GamepadLostError without signal or port."""
+        try:
+            heard = self._decoder.take(self._serial.read(self._serial.in_waiting or 0))
+        except PORT_ERRORS as error:
+            raise GamepadLostError(f"the port is gone ({error})") from None
+        if heard.failsafe:
+            raise GamepadLostError("the receiver reports failsafe: no signal of its transmitter")
+        if not heard.channels:
+            return False
+        self._heard_at = time.monotonic()
+        self.state = state(heard.channels, self._controls)
+        return True
+
+    def close(self) -> None:
+        """Closes the port."""
+        self._serial.close()
