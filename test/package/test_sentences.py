@@ -13,7 +13,7 @@ TEXTS = ("text", "message", "refusal", "question", "said", "reason", "remedy", "
 ERRORS = ("str(error)", "str(refusal)")
 KNOWN = {  # a name of RViz, an option in an error, the address that another program prints
     "bringup/node_graph.py: 'TF Prefix' in display",
-    "cli/sim/sim.py: str(error).partition(' ')",
+    "cli/sim/world_options.py: str(error).partition(' ')",
     "cli/robot/start_page.py: re.compile('the page(?:, an invitation for one person)?: (http://\\\\S+)')",
 }
 

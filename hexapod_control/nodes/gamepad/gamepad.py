@@ -70,16 +70,17 @@ class GamepadNode(GuardedNode):
     def _search(self) -> None:
         if self._gamepad is None:
             self._gamepad = self._receiver() if self.settings.receiver else self._device()
+        elif not self._gamepad.usable:
+            remedy = "no signal: is the transmitter on, and is this its protocol, wire and port?"
+            self.report("none", ReportLevel.WARNING, f"{self._gamepad.name}: {remedy}", every=60.0)
 
     def _receiver(self) -> RcReceiver | None:
         kind, port = self.settings.receiver, self.settings.port
         try:
-            receiver = RcReceiver(kind, port, self._channels)
+            return RcReceiver(kind, port, self._channels)
         except GamepadLostError as error:
             self.report("none", ReportLevel.WARNING, f"{kind.upper()} receiver at {port}: {error}", every=60.0)
             return None
-        self.report("found", ReportLevel.OK, receiver.name, every=0.0)
-        return receiver
 
     def _device(self) -> EvdevGamepad | None:
         for device in self._find():
@@ -110,6 +111,10 @@ class GamepadNode(GuardedNode):
                 else f"gamepad {pad.name} was removed ({loss}): all controls at rest; plug it in again"
             )
             return
+        if not pad.usable:
+            return
+        if self.settings.receiver and self._sent is None:
+            self.report("found", ReportLevel.OK, pad.name, every=0.0)
         now = time.monotonic()
         if (
             self._sent is None
@@ -121,7 +126,8 @@ class GamepadNode(GuardedNode):
     def _lose(self, text: str) -> None:
         pad = self._gamepad
         self._gamepad = None
-        self._send(AT_REST)
+        if pad is None or pad.usable:
+            self._send(AT_REST)
         self._sent = None
         self.report("lost", ReportLevel.ERROR, text, every=0.0)
         if pad is not None:
@@ -140,7 +146,7 @@ class GamepadNode(GuardedNode):
 
     def request_stop(self) -> None:
         """Publishes all controls at rest."""
-        if self._gamepad is not None:
+        if self._gamepad is not None and self._gamepad.usable:
             self._send(AT_REST)
 
     def publish_final_state(self) -> None:
@@ -149,7 +155,7 @@ class GamepadNode(GuardedNode):
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
-        return {"gamepad": "none" if self._gamepad is None else self._gamepad.name}
+        return {"gamepad": self._gamepad.name if self._gamepad is not None and self._gamepad.usable else "none"}
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -23,7 +23,6 @@ from hexapod_control.servos.bus.serial_port import PORT_ERRORS, reason
 
 CENTER, SPAN = 992, 819.5  # of a channel, from its center to its ends
 PRESSED = 1.0 / 3.0  # deflection from which on a switch is pressed
-SEARCH_S = 0.1  # for a frame of a receiver that is opened; the slowest send one every 20 ms
 SIGNAL_TIMEOUT_S = 0.2  # without a good frame, after which the signal counts as lost
 Channels = tuple[float, ...]  # deflections, about -1 to 1
 
@@ -161,53 +160,38 @@ def state(channels: Channels, controls: Mapping[str, int]) -> GamepadState:
 
 
 class RcReceiver:
-    """A receiver with signal, read without blocking."""
+    """A receiver, read without blocking; usable from its first channels on."""
 
     def __init__(self, kind: str, path: str, controls: Mapping[str, int]) -> None:
-        """Opens the port and waits at most SEARCH_S for channels. Raises GamepadLostError if there are none."""
+        """Opens the port. Raises GamepadLostError with cause and remedy."""
         protocol = PROTOCOLS[kind]
         self.name = f"{kind.upper()} receiver at {path}"
+        self.usable = False
+        self.state = GamepadState([0.0] * COUNT_AXES, [0] * COUNT_BUTTONS)
         self._controls = controls
         self._decoder = protocol.decoder()
-        self._heard_at = -math.inf  # [s] steady time of the last good frame
+        self._heard_at = math.inf  # [s] steady time of the last good frame; infinite before the first
         try:
             self._serial = serial.Serial(
                 path, protocol.baud, parity=protocol.parity, stopbits=protocol.stop_bits, timeout=0, exclusive=True
             )
         except PORT_ERRORS as error:
             raise GamepadLostError(reason(path, protocol.baud, error)) from None
-        self.state = GamepadState([0.0] * COUNT_AXES, [0] * COUNT_BUTTONS)
-        try:
-            self._wait()
-        except GamepadLostError:
-            self.close()
-            raise
-
-    def _wait(self) -> None:
-        deadline = time.monotonic() + SEARCH_S
-        while not self._listen():
-            if time.monotonic() > deadline:
-                raise GamepadLostError("no signal: is the transmitter on, and is this its protocol, wire and port?")
-            time.sleep(0.002)
 
     def read(self) -> None:
-        """Takes what has arrived since the last call. Raises GamepadLostError if the signal is lost."""
-        if not self._listen() and time.monotonic() - self._heard_at > SIGNAL_TIMEOUT_S:
-            raise GamepadLostError("signal lost")
-
-    def _listen(self) -> bool:
-        """Whether channels have arrived. Raises GamepadLostError without signal or port."""
+        """Takes what has arrived since the last call. Raises GamepadLostError if port or signal are lost."""
         try:
-            heard = self._decoder.take(self._serial.read(self._serial.in_waiting or 0))
+            heard = self._decoder.take(self._serial.read(self._serial.in_waiting))
         except PORT_ERRORS as error:
             raise GamepadLostError(f"the port is gone ({error})") from None
-        if heard.failsafe:
-            raise GamepadLostError("the receiver reports failsafe: no signal of its transmitter")
-        if not heard.channels:
-            return False
-        self._heard_at = time.monotonic()
-        self.state = state(heard.channels, self._controls)
-        return True
+        now = time.monotonic()
+        if heard.failsafe and self.usable:
+            raise GamepadLostError("signal lost, the receiver reports failsafe")
+        if heard.channels and not heard.failsafe:
+            self._heard_at, self.usable = now, True
+            self.state = state(heard.channels, self._controls)
+        elif now - self._heard_at > SIGNAL_TIMEOUT_S:
+            raise GamepadLostError("signal lost")
 
     def close(self) -> None:
         """Closes the port."""

@@ -3,7 +3,6 @@
 
 import os
 import random
-import threading
 import time
 import tty
 
@@ -173,23 +172,6 @@ class Transmitter:
         self.line.close()
 
 
-def receiver(line, kind, frame):
-    """A receiver that has heard frames."""
-    done = threading.Event()
-
-    def sending():
-        while not done.wait(0.01):
-            line.send(frame)
-
-    thread = threading.Thread(target=sending)
-    thread.start()
-    try:
-        return RcReceiver(kind, line.path, CONTROLS)
-    finally:
-        done.set()
-        thread.join()
-
-
 @pytest.mark.parametrize(
     ("kind", "frame", "after", "words"),
     [
@@ -199,16 +181,22 @@ def receiver(line, kind, frame):
         ("sbus", sbus(sticks()), sbus(sticks(), FAILSAFE), "failsafe"),
         ("sbus", sbus(sticks()), None, "the port is gone"),
     ],
+    ids=["silent", "no link", "repeated", "failsafe", "unplugged"],
 )
 def test_a_receiver_that_is_silent_repeats_itself_reports_failsafe_or_is_unplugged_is_lost(kind, frame, after, words):
     line = Line()
-    pad = receiver(line, kind, 2 * frame)
+    pad, end = RcReceiver(kind, line.path, CONTROLS), time.monotonic() + 5.0
+    while not pad.usable and time.monotonic() < end:
+        line.send(frame)
+        time.sleep(0.01)  # between the frames of a receiver
+        pad.read()
     if after is None:
         line.close()
     lost, end = "", time.monotonic() + 5.0
     while not lost and time.monotonic() < end:
         if after:
             line.send(after)
+        time.sleep(0.01)
         try:
             pad.read()
         except GamepadLostError as error:
@@ -244,7 +232,8 @@ def test_a_receiver_without_signal_is_waited_for_and_a_missing_port_named(bench)
     transmitter.sends = False
     received = bench.listen(Joy, "joy")
     pad = bench.add(GamepadNode(parameter_overrides=overrides(receiver="crsf", port=transmitter.line.path)))
-    assert "no signal: is the transmitter on" in pad.last_report("none") and not received
+    bench.until(lambda: "no signal: is the transmitter on" in pad.last_report("none"), 5.0, "the remedy")
+    assert not received
     transmitter.sends = True
     bench.until(lambda: received, 5.0, "the receiver")
     transmitter.close()
