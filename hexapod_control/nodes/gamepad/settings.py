@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
 from typing import Any
 
 from hexapod_control.config.channel_file import RECEIVERS

@@ -109,9 +109,8 @@ def test_every_control_of_the_shipped_file_works_and_nothing_else_is_pressed():
     assert not any(pad.buttons)
     for name, channel in CONTROLS.items():
         if name in SWITCHES:
-            pressed = state(
-                CrsfDecoder().take(crsf(sticks(**{f"c{abs(channel)}": HIGH if channel > 0 else LOW}))).channels, CONTROLS
-            )
+            frame = crsf(sticks(**{f"c{abs(channel)}": HIGH if channel > 0 else LOW}))
+            pressed = state(CrsfDecoder().take(frame).channels, CONTROLS)
             assert [k for k, value in enumerate(pressed.buttons) if value] == [SWITCHES[name].number]
 
 
