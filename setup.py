@@ -14,6 +14,7 @@ MAINTAINER = MANIFEST.find("maintainer")
 NODES = ["gait_planner", "gamepad", "imu_driver", "inverse_kinematics", "link_frames", "mujoco_sim", "odometry"]
 NODES += ["servo_driver", "teleop", "web"]
 TOGETHER = ["robot_process", "sim_process"]  # all nodes in one process
+ASSISTANT = ["mcp>=2.3"]  # the official SDK of the Model Context Protocol
 MESHES = ["pycollada>=0.8", "trimesh>=4.6"]  # to import a URDF whose shapes are DAE or OBJ
 WHEELS = {  # versions of rclpy, of the messages of common_interfaces and of those of rcl_interfaces
     "jazzy": ("7.1", "5.3.6", "2.0.3"),
@@ -95,6 +96,7 @@ setup(
         "gpio": ["gpiod>=2.1"],
         "ros": ros_wheels("jazzy"),
         "ros-kilted": ros_wheels("kilted"),
+        "mcp": ASSISTANT,
         "meshes": MESHES,
         "record": ["matplotlib>=3.6", "rosbags>=0.11"],
         "sim": ["mujoco>=3.2", "pillow>=10"],
@@ -109,6 +111,7 @@ setup(
             "pytest-timeout>=2.2",
             "pytest-xdist>=3.4",
             "rosbags>=0.11",
+            *ASSISTANT,
             *MESHES,
         ],
         "style": ["import-linter~=2.15", "mypy~=2.4.1", "ruff~=0.17.5"],

@@ -52,6 +52,11 @@ COMMANDS = {
         "drive a running robot with an RC transmitter: CRSF or SBUS receiver on a serial port",
         "--receiver-port /dev/ttyUSB1 --channels my_channels.yaml",
     ),
+    "mcp": Command(
+        "drive.mcp",
+        "let an assistant drive a running robot within bounds, over the Model Context Protocol on stdin and stdout",
+        "--allow move --radius 1",
+    ),
     "play": Command("drive.play", "play a motion on a running robot, or rehearse it without a robot", "wave"),
     "leg": Command(
         "drive.leg",

@@ -13,7 +13,7 @@ from hexapod_control.cli.main import COMMANDS, main
 from hexapod_control.cli.servos.servos import ACTIONS
 
 TESTS = Path(__file__).parents[1]
-UNTIL_CTRL_C = ("start", "robot", "keyboard", "gamepad", "rc")  # what they run is reported while they run
+UNTIL_CTRL_C = ("start", "robot", "keyboard", "gamepad", "rc", "mcp")  # what they run is reported while they run
 CHECKED = {  # command, or action of `hexapod servos` -> the test in which what was asked for does not happen
     "sim": "cli/sim/test_restarts.py",
     "play": "clients/test_play.py::test_a_refusal_of_the_robot_is_printed_with_line_and_time",

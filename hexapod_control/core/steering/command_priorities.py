@@ -33,6 +33,7 @@ class CommandSource:
 SOURCES = {
     source.name: source
     for source in (
+        CommandSource("assistant", "mcp_vel", 5, 0.5),
         CommandSource("navigation", "nav_vel", 10, 0.5),
         CommandSource("keyboard", "key_vel", 90, 0.5),
         CommandSource("joystick", "joy_vel", 100, 0.5),

@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an assistant, a program that decides by itself, may ask of a robot: bounded motions, one at a time.
+
+A thread owns the node; other threads ask for motions and read the state. Of all sources of velocity an assistant has
+the lowest priority: a person who drives or stops the robot ends its motion at once, and it has to wait before the next.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+
+from hexapod_control.bringup.process_supervisor import StopSignal
+from hexapod_control.clients.bounded_wait import POLL_S, POSTURE_S, BoundedWait, EndRequested, RobotError
+from hexapod_control.clients.connection_options import ConnectionOptions
+from hexapod_control.clients.motion_client import MotionClient, MotionProgress
+from hexapod_control.clients.patrol_client import PatrolClient
+from hexapod_control.clients.robot_client import COMMAND_PERIOD_S
+from hexapod_control.config.motion_file import known_motions, request
+from hexapod_control.core.kinematics.se2 import ZERO, Pose
+from hexapod_control.core.names import shortened
+from hexapod_control.core.quantity import Quantity, number
+from hexapod_control.core.steering.path_following import (
+    Pursuit,
+    PursuitHeading,
+    PursuitPhase,
+    PursuitSettings,
+    Waypoint,
+)
+from hexapod_control.ros.qos import EVENTS
+
+FORWARD = Quantity("m", -5.0, 5.0, "distance to walk forward, negative backward", 0.0)
+LEFT = Quantity("m", -5.0, 5.0, "distance to walk to the left, negative to the right", 0.0)
+TURN = Quantity("deg", -360.0, 360.0, "angle to turn counter-clockwise, negative clockwise")
+HOLD_S = 10.0  # after a person has taken over or stopped the robot, for which motions are refused
+STOPPED_S = 0.5  # at rest against the commands of a motion, after which somebody has stopped the robot
+BEGIN_S = 5.0  # for the robot to begin a motion
+READY_S = 10.0  # for all topics and services of the robot to be there
+END_S = 1.0  # for a stop to be answered
+SLICE_DEG = 90.0  # largest turn between two headings that are approached one after the other
+ALONE = np.zeros((0, 2))  # obstacles: none are seen
+LEVELS = ("ok", "warning", "error", "stale")
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantLimits:
+    """Bounds of every motion."""
+
+    speed: float = number(0.5, "", 0.05, 1.0, "largest speed, as a share of the robot's")
+    radius: float = number(2.0, "m", 0.1, 100.0, "farthest place from that of the start, by odometry")
+    seconds: float = number(60.0, "s", 1.0, 600.0, "longest duration of one motion")
+
+
+@dataclass(slots=True)
+class Motion:
+    """A motion that was asked for: its work, how to end it, and what it answers."""
+
+    work: Callable[[BoundedWait], str]
+    end: StopSignal = field(default_factory=StopSignal)
+    answer: Future[str] = field(default_factory=Future)
+
+
+class AssistantClient(PatrolClient):
+    """A robot client of an assistant, which also receives the health of all nodes."""
+
+    source_name = "assistant"
+
+    def __init__(self, options: ConnectionOptions) -> None:
+        super().__init__(options)
+        self.health: Mapping[str, tuple[str, str]] = {}  # level and message of each node
+        self._prefix = f"{self._node.get_namespace().rstrip('/')}/"
+        self._node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, EVENTS)
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        heard = {
+            shortened(status.name.removeprefix(self._prefix)): (
+                LEVELS[min(status.level[0], len(LEVELS) - 1)],
+                shortened(status.message),
+            )
+            for status in message.status
+            if status.name.startswith(self._prefix)
+        }
+        self.health = {**self.health, **heard}
+
+
+class ParentWatch:
+    """Whether the program that has started this one is alive and runs: stdio says neither that it hangs nor stands."""
+
+    def __init__(self) -> None:
+        self._parent = os.getppid()
+
+    def check(self) -> None:
+        """Raises RobotError if the parent has ended or was stopped."""
+        state = ""
+        with suppress(OSError):
+            state = Path(f"/proc/{self._parent}/stat").read_text().rpartition(")")[2].split()[0]
+        if os.getppid() != self._parent or state in ("T", "t", "Z", "X"):
+            raise RobotError("the program that asked for the motion has ended or hangs: the robot was stopped")
+
+
+class Assistant:
+    """Context manager: carries out the motions of an assistant on one robot."""
+
+    def __init__(self, options: ConnectionOptions, limits: AssistantLimits) -> None:
+        """Raises RosNameError."""
+        self._limits = limits
+        self._options = options
+        self._robot = AssistantClient(options)
+        self._parent = ParentWatch()
+        self._ended = threading.Event()
+        self._lock = threading.Lock()
+        self._stopping = threading.Lock()  # while a stop is answered
+        self._motion: Motion | None = None  # that runs or is about to
+        self._held_until = -math.inf  # [s] steady time until which motions are refused
+        self._home: Pose | None = None  # in odom
+        self._thread = threading.Thread(target=self._run, name="assistant")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        self.end_motion()
+        self._thread.join()
+
+    # --- asked by other threads -----------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """What the robot does, and who drives it."""
+        robot = self._robot
+        return {
+            "state": robot.state or "unknown",
+            "gait": robot.gait,
+            "driven_by": robot.source or "none",
+            "moving_for_you": self._motion is not None,
+            "motions_refused_for_s": round(max(0.0, self._held_until - time.monotonic()), 1),
+            "largest_speed": {
+                name: round(self._limits.speed * value, 3)
+                for name, value in zip(("forward_m_s", "left_m_s", "turn_rad_s"), robot.maxima, strict=True)
+            },
+        }
+
+    def place(self) -> dict[str, float]:
+        """Where the robot is, by odometry, relative to its place at the start. Raises RobotError."""
+        here = self._here()
+        from_home = (self._home or here).inverse() @ here
+        return {
+            "forward_m": round(from_home.x, 3),
+            "left_m": round(from_home.y, 3),
+            "heading_deg": round(math.degrees(from_home.yaw), 1),
+            "farthest_allowed_m": self._limits.radius,
+        }
+
+    def faults(self) -> dict[str, str]:
+        """What is wrong, by node, with what to do; empty if all is well. Raises RobotError."""
+        if not self._robot.health:
+            raise RobotError("no node of the robot reports its health: is the robot running?")
+        return {name: text for name, (level, text) in self._robot.health.items() if level != LEVELS[0]}
+
+    def end_motion(self) -> None:
+        """Ends the motion that runs, if there is one."""
+        motion = self._motion
+        if motion is not None:
+            motion.end.set()
+
+    def stop(self) -> str:
+        """Ends every motion, also those of others, and waits for the robot's answer. Raises RobotError."""
+        with self._stopping:
+            deadline = time.monotonic() + END_S
+            while self._motion is not None and time.monotonic() < deadline:
+                self.end_motion()
+                time.sleep(POLL_S)
+            return self._ask(Motion(self._stop), urgent=True).answer.result(2.0 * END_S)
+
+    def walk(self, forward: float, left: float) -> Motion:
+        """Walks to a place [m] as seen from the robot, without turning. Raises QuantityError or RobotError."""
+        ahead, aside = FORWARD.checked(forward), LEFT.checked(left)
+        return self._ask(Motion(lambda wait: self._go(wait, ahead, aside, 0.0)))
+
+    def turn(self, degrees: float) -> Motion:
+        """Turns by an angle [deg]. Raises QuantityError or RobotError."""
+        angle = TURN.checked(degrees)
+        return self._ask(Motion(lambda wait: self._go(wait, 0.0, 0.0, math.radians(angle))))
+
+    def stand(self) -> Motion:
+        """Stands up. Raises RobotError."""
+        return self._ask(Motion(self._stand))
+
+    def sit(self) -> Motion:
+        """Sits down. Raises RobotError."""
+        return self._ask(Motion(self._sit))
+
+    def play(self, name: str) -> Motion:
+        """Plays a motion of the package. Raises RobotError."""
+        if name not in known_motions():
+            raise RobotError(f"there is no motion {shortened(name)!r}; known: {', '.join(known_motions())}")
+        return self._ask(Motion(lambda wait: self._play(wait, name)))
+
+    def _ask(self, motion: Motion, *, urgent: bool = False) -> Motion:
+        with self._lock:
+            if self._motion is not None:
+                raise RobotError("another motion runs: wait for its end, or stop it")
+            left = self._held_until - time.monotonic()
+            if left > 0.0 and not urgent:
+                raise RobotError(
+                    f"a person has taken over or stopped the robot: motions are refused for {left:.0f} s more; "
+                    "ask the person before you move the robot again"
+                )
+            motion.answer.set_running_or_notify_cancel()  # from now on nobody else ends the answer
+            self._motion = motion
+        return motion
+
+    # --- the thread of the node -----------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        with self._robot as robot:
+            while not self._ended.is_set():
+                if self._motion is not None:
+                    self._carry_out(robot, self._motion)
+                robot.spin(POLL_S)
+                if self._home is None and len(robot.odometry):
+                    self._home = robot.odometry.last.pose
+
+    def _carry_out(self, robot: AssistantClient, motion: Motion) -> None:
+        end = time.monotonic() + self._limits.seconds
+
+        def check() -> None:
+            self._parent.check()
+            if robot.other_driver:
+                self._held_until = time.monotonic() + HOLD_S
+                raise RobotError(f"a person has taken over: {robot.other_driver} drives; the motion has ended")
+            if time.monotonic() > end:
+                raise RobotError(f"the motion took longer than {self._limits.seconds:g} s and was ended")
+
+        answer, failure = "", ""
+        try:
+            answer = motion.work(BoundedWait(robot, motion.end, check))
+        except EndRequested:
+            failure = "the motion was ended"
+        except RobotError as error:
+            failure = str(error)
+        except Exception as error:
+            failure = f"the motion has failed: {error}"
+        robot.stop_driving()
+        if failure and robot.state in ("rising", "sinking", "moving"):
+            robot.request("stop")
+        with self._lock:
+            self._motion = None
+        if failure:
+            motion.answer.set_exception(RobotError(failure))
+        else:
+            motion.answer.set_result(answer)
+
+    def _here(self) -> Pose:
+        robot = self._robot
+        if not len(robot.odometry) or robot.odometry_is_old:
+            raise RobotError("no odometry arrives: is the robot running?")
+        return robot.odometry.last.pose
+
+    def _stop(self, wait: BoundedWait) -> str:
+        wait.request("stop", END_S)
+        return "the robot stops with its feet down"
+
+    def _stand(self, wait: BoundedWait) -> str:
+        wait.until_ready(READY_S)
+        wait.stand(POSTURE_S)
+        return "the robot stands"
+
+    def _sit(self, wait: BoundedWait) -> str:
+        wait.until_ready(READY_S)
+        wait.request("sit")
+        wait.until_robot(lambda: self._robot.state == "sitting", POSTURE_S, "sit down")
+        return "the robot sits"
+
+    def _go(self, wait: BoundedWait, forward: float, left: float, turn: float) -> str:
+        """Walks to a place and heading as seen from the robot."""
+        wait.until_ready(READY_S)
+        robot, start = self._robot, self._here()
+        if min(robot.maxima) <= 0.0:
+            raise RobotError(f"the robot cannot walk, it is {robot.state}: let it stand up first")
+        x, y = start.apply(forward, left)
+        home = self._home or start
+        if math.dist((x, y), home[:2]) > self._limits.radius:
+            raise RobotError(
+                f"that place is {math.dist((x, y), home[:2]):.2f} m from the start, "
+                f"at most {self._limits.radius:g} m are allowed"
+            )
+        count = max(1, math.ceil(abs(math.degrees(turn)) / SLICE_DEG))
+        headings = [start.yaw + turn * part / count for part in range(1, count + 1)]
+        settings = PursuitSettings(
+            tolerance=0.005, heading_tolerance=math.radians(0.5), share=self._limits.speed, progress_timeout=BEGIN_S
+        )
+        goals = [Waypoint(x, y, heading, PursuitHeading.FREE) for heading in headings]
+        self._follow(wait, Pursuit(goals, settings))
+        robot.twist = ZERO
+        wait.until_robot(lambda: robot.state == "standing", POSTURE_S, "come to rest")
+        moved = start.inverse() @ self._here()
+        return (
+            f"walked {moved.x:.3f} m forward and {moved.y:.3f} m to the left, "
+            f"turned {math.degrees(moved.yaw + math.tau * round((turn - moved.yaw) / math.tau)):.1f} deg"
+        )
+
+    def _follow(self, wait: BoundedWait, pursuit: Pursuit) -> None:
+        robot = self._robot
+        moved = last = time.monotonic()
+        begun = False  # whether the robot has walked
+        while True:
+            now = time.monotonic()
+            command = pursuit.step(self._here(), robot.maxima, ALONE, now - last)
+            last = now
+            if command.phase is PursuitPhase.DONE:
+                return
+            if command.phase is not PursuitPhase.WALKING:
+                raise RobotError(f"the robot does not get there: it is {robot.state}, {command.phase.value}")
+            if robot.state == "walking" or robot.twist.is_zero:
+                begun = begun or robot.state == "walking"
+                moved = now
+            elif begun and now - moved > STOPPED_S:
+                self._held_until = now + HOLD_S
+                raise RobotError("somebody has stopped the robot; the motion has ended")
+            robot.twist = command.twist
+            wait.spin(COMMAND_PERIOD_S)
+
+    def _play(self, wait: BoundedWait, name: str) -> str:
+        motion_request, names = request(name)
+        with MotionClient(self._options.namespace) as client:
+            if not client.wait_for_robot():
+                raise RobotError("the robot is not ready to play a motion: is it running, and does another one play?")
+            progress = MotionProgress(names, BEGIN_S)
+            client.follow(progress.update)
+            client.request(motion_request.data)
+            try:
+                while not progress.over:
+                    client.spin(POLL_S)
+                    progress.pass_time(POLL_S)
+                    wait.spin()
+            finally:
+                if not progress.over:
+                    client.cancel(END_S)
+        if progress.failure:
+            raise RobotError(progress.failure)
+        return f"{name}: done"
