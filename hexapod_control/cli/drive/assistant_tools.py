@@ -27,12 +27,12 @@ INSTRUCTIONS = (
 
 def _bounded(quantity: Quantity) -> Any:
     text = f"{quantity.meaning}, {quantity.lower:g} to {quantity.upper:g} {quantity.unit}"
-    return Annotated[float, Field(description=text, strict=True)]
+    return Field(description=text, strict=True)
 
 
-Forward = _bounded(FORWARD)
-Left = _bounded(LEFT)
-Degrees = _bounded(TURN)
+Forward = Annotated[float, _bounded(FORWARD)]
+Left = Annotated[float, _bounded(LEFT)]
+Degrees = Annotated[float, _bounded(TURN)]
 Name = Annotated[str, Field(description="one of list_motions")]
 
 
