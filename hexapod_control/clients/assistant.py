@@ -189,7 +189,8 @@ class Assistant:
 
     def walk(self, forward: float, left: float) -> Motion:
         """Walks to a place [m] as seen from the robot, without turning. Raises QuantityError or RobotError."""
-        ahead, aside = FORWARD.checked(forward), LEFT.checked(left)
+        ahead = FORWARD.checked(forward)
+        aside = LEFT.checked(left)
         return self._ask(Motion(lambda wait: self._go(wait, ahead, aside, 0.0)))
 
     def turn(self, degrees: float) -> Motion:
@@ -247,7 +248,8 @@ class Assistant:
             if time.monotonic() > end:
                 raise RobotError(f"the motion took longer than {self._limits.seconds:g} s and was ended")
 
-        answer, failure = "", ""
+        answer = ""
+        failure = ""
         try:
             answer = motion.work(BoundedWait(robot, motion.end, check))
         except EndRequested:
@@ -290,7 +292,8 @@ class Assistant:
     def _go(self, wait: BoundedWait, forward: float, left: float, turn: float) -> str:
         """Walks to a place and heading as seen from the robot."""
         wait.until_ready(READY_S)
-        robot, start = self._robot, self._here()
+        robot = self._robot
+        start = self._here()
         if min(robot.maxima) <= 0.0:
             raise RobotError(f"the robot cannot walk, it is {robot.state}: let it stand up first")
         x, y = start.apply(forward, left)

@@ -12,7 +12,8 @@ from hexapod_control.clients.connection_options import connection
 from hexapod_control.config.errors import DONE
 from hexapod_control.core.quantity import quantities
 
-READ, MOVE = "read", "move"
+READ = "read"
+MOVE = "move"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

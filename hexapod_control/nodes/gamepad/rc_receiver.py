@@ -21,7 +21,8 @@ from hexapod_control.core.steering.gamepad_map import GamepadState
 from hexapod_control.nodes.gamepad.evdev_gamepad import COUNT_AXES, COUNT_BUTTONS, GamepadLostError
 from hexapod_control.servos.bus.serial_port import PORT_ERRORS, reason
 
-CENTER, SPAN = 992, 819.5  # of a channel, from its center to its ends
+CENTER = 992  # of a channel
+SPAN = 819.5  # from the center to an end
 PRESSED = 1.0 / 3.0  # deflection from which on a switch is pressed
 SIGNAL_TIMEOUT_S = 0.2  # without a good frame, after which the signal counts as lost
 Channels = tuple[float, ...]  # deflections, about -1 to 1
@@ -53,7 +54,9 @@ class CrsfDecoder:
     """Finds the frames of CRSF in a stream of bytes."""
 
     ADDRESSES = (0xC8, 0xEA, 0xEE, 0x00)  # flight controller, transmitter, its module, all
-    LINK, CHANNELS = 0x14, 0x16  # types of frames
+    # types of frames
+    LINK = 0x14
+    CHANNELS = 0x16
     LONGEST = 64  # bytes of a frame
     UPLINK_QUALITY = 2  # place in the payload of LINK: packets that arrive [%]
 
@@ -93,7 +96,11 @@ class SbusDecoder:
     LENGTH = 25
     START = 0x0F
     ENDS = (0x00, 0x04, 0x14, 0x24, 0x34)  # SBUS, and SBUS2 with its slots
-    DIGITAL_17, DIGITAL_18, LOST, FAILSAFE = 1, 2, 4, 8  # flags
+    # flags
+    DIGITAL_17 = 1
+    DIGITAL_18 = 2
+    LOST = 4
+    FAILSAFE = 8
 
     def __init__(self) -> None:
         self._rest = b""
@@ -151,7 +158,8 @@ def state(channels: Channels, controls: Mapping[str, int]) -> GamepadState:
             return 0.0
         return min(1.0, max(-1.0, channels[abs(number) - 1])) * (1.0 if number > 0 else -1.0)
 
-    axes, buttons = [0.0] * COUNT_AXES, [0] * COUNT_BUTTONS
+    axes = [0.0] * COUNT_AXES
+    buttons = [0] * COUNT_BUTTONS
     for name, control in STICKS.items():
         axes[control.number] = round(value(name), 2)  # finer steps are noise, and a message each
     for name, control in SWITCHES.items():
@@ -188,7 +196,8 @@ class RcReceiver:
         if heard.failsafe and self.usable:
             raise GamepadLostError("signal lost, the receiver reports failsafe")
         if heard.channels and not heard.failsafe:
-            self._heard_at, self.usable = now, True
+            self._heard_at = now
+            self.usable = True
             self.state = state(heard.channels, self._controls)
         elif now - self._heard_at > SIGNAL_TIMEOUT_S:
             raise GamepadLostError("signal lost")

@@ -201,7 +201,10 @@ def test_a_person_who_drives_or_stops_the_robot_ends_the_walk_and_the_assistant_
 
                 await until(robot, ended, "the end of the walk")
                 person.twist = ZERO
-            assert asked.result() == (False, asked.result()[1]) and "joystick drives" in asked.result()[1]
+            assert (
+                asked.result() == (False, asked.result()[1])
+                and "a person has taken over: joystick" in asked.result()[1]
+            )
             await at_rest(robot)
             done, text = await call(opened, "walk", forward_m=0.1)
             assert not done and "ask the person before you move the robot again" in text

@@ -175,9 +175,9 @@ class Transmitter:
     ("kind", "frame", "after", "words"),
     [
         ("crsf", crsf(sticks()), b"", "signal lost"),
-        ("crsf", crsf(sticks()), link(0), "failsafe"),
+        ("crsf", crsf(sticks()), link(0), "signal lost, the receiver reports failsafe"),
         ("sbus", sbus(sticks()), sbus(sticks(), LOST), "signal lost"),
-        ("sbus", sbus(sticks()), sbus(sticks(), FAILSAFE), "failsafe"),
+        ("sbus", sbus(sticks()), sbus(sticks(), FAILSAFE), "signal lost, the receiver reports failsafe"),
         ("sbus", sbus(sticks()), None, "the port is gone"),
     ],
     ids=["silent", "no link", "repeated", "failsafe", "unplugged"],
@@ -214,7 +214,8 @@ def test_a_robot_whose_transmitter_is_lost_stops_and_walks_again_only_after_a_ne
     bench.until(walks, 10.0, "walking")
     transmitter.sends = False
     wait_for_stop(bench, planner)
-    assert "signal lost: all controls at rest" in pad.last_report("lost")
+    text = pad.last_report("lost")
+    assert "signal lost" in text and ": all controls at rest; when it is back, release the dead-man first" in text
     bench.until(lambda: not connected(driver), 2.0, "silence")
     transmitter.sends = True
     bench.until(lambda: "enable_button" in (driver.teleop.pressed or ()), 5.0, "the dead-man that is still held")
