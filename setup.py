@@ -12,7 +12,7 @@ NAME = "hexapod_control"
 MANIFEST = ElementTree.parse("package.xml").getroot()  # the one place of maintainer, description and addresses
 MAINTAINER = MANIFEST.find("maintainer")
 NODES = ["gait_planner", "gamepad", "imu_driver", "inverse_kinematics", "link_frames", "mujoco_sim", "odometry"]
-NODES += ["servo_driver", "teleop", "web"]
+NODES += ["servo_driver", "teleop", "terrain_map", "web"]
 TOGETHER = ["robot_process", "sim_process"]  # all nodes in one process
 ASSISTANT = ["mcp>=2.3"]  # the official SDK of the Model Context Protocol
 MESHES = ["pycollada>=0.8", "trimesh>=4.6"]  # to import a URDF whose shapes are DAE or OBJ

@@ -116,6 +116,9 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "servo_driver/calibration/answer": "answer to it, as typed in the terminal",
     "battery_state": "voltage, if the servos report it",
     "mujoco_sim/push": "a force on the simulated body, N",
+    "terrain_map": "heights of the ground in `odom`, a row of points per row of cells: `z` (NaN: unknown), `spread`, "
+    "`ceiling`; [terrain map](terrain-map.md)",
+    "traversability": "latched: where the robot can walk by steps and slopes, for a static layer of Nav2",
     "/clock": "simulated time, with `publish_clock`",
     "/diagnostics": "once a second: state, rates, the last refusals",
 }

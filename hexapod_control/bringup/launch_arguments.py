@@ -101,6 +101,7 @@ ARGUMENTS = {
         Argument(
             "odometry_mode", TEXT, "commanded, legs, legs_imu or legs_imu_3d; empty: legs", choices=ODOMETRY_MODES
         ),
+        Argument("terrain_map", TRUTH, "start terrain_map; empty: if the robot has a depth camera"),
         Argument("tf_frame_prefix", TEXT, "prefix of every frame id, for several robots in one tf tree"),
         Argument("world", TEXT, f"ground of the simulation: {', '.join(WORLDS)}"),
         *(

@@ -27,11 +27,14 @@ from hexapod_control.bringup.launch_arguments import (
 from hexapod_control.config import ros_names
 from hexapod_control.config.bounded_yaml import parse, parser, read_text
 from hexapod_control.config.channel_file import load_channels
+from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.parameter_file import node_sections
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf_import.reading.urdf_text import read_urdf
 from hexapod_control.config.schema import did_you_mean
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.names import quoted
+from hexapod_control.core.sensing.odometry import WITH_SLOPE
 from hexapod_control.servos.settings.io_section import has_imu, has_sensors
 from hexapod_control.sim.world_settings import ONLY_IN, WorldSettings
 
@@ -103,6 +106,12 @@ _WEB = NodeRow(
 _IMU = NodeRow(
     "imu_driver", parameters={**_same("robot", "use_sim_time", "tf_frame_prefix"), "bus": "i2c_bus"}, enabled_by="imu"
 )
+_TERRAIN_MAP = NodeRow(
+    "terrain_map",
+    parameters=_same("robot", "joint_mapping", "use_sim_time", "tf_frame_prefix"),
+    needs=("odometry",),
+    enabled_by="terrain_map",
+)
 _TELEOP = NodeRow("teleop", parameters=_same("use_sim_time", "enable_stamped_cmd_vel"), remaps=_same("cmd_vel"))
 _ODOMETRY = {
     **_same("robot", "joint_mapping", "use_sim_time", "enable_odom_tf", "tf_frame_prefix"),
@@ -146,7 +155,7 @@ def _walking(*hardware: NodeRow, planner: NodeRow = _PLANNER, **fixed: Parameter
     needs = tuple(row.executable for row in hardware)
     kinematics = NodeRow("inverse_kinematics", parameters=_same("robot", "joint_mapping", "use_sim_time"), needs=needs)
     odometry = NodeRow("odometry", parameters=_ODOMETRY, needs=needs, fixed=fixed)
-    return (*hardware, kinematics, odometry, planner, _WEB, *_FRAMES)
+    return (*hardware, kinematics, odometry, planner, _TERRAIN_MAP, _WEB, *_FRAMES)
 
 
 GRAPHS: Mapping[str, tuple[NodeRow, ...]] = {
@@ -190,6 +199,8 @@ def specs(
     values = argument_values(graph, arguments(graph), given or {})
     if "bus" in values:
         values.setdefault("servo_port", str(Path(tempfile.gettempdir(), f"hexapod_bus_{os.getpid()}")))
+    if graph in WALKING and values.setdefault("terrain_map", _has_camera(values)):
+        values.setdefault("odometry_mode", WITH_SLOPE)
     frames = _frames_node(graph, values, in_launch_file=in_launch_file)
     return tuple(_spec(row, values) for row in GRAPHS[graph] if _enabled(row, graph, values, frames))
 
@@ -213,6 +224,14 @@ def _enabled(row: NodeRow, graph: str, values: Mapping[str, ParameterValue], fra
     if row.enabled_by == "imu":
         return has_imu(_robot(str(values["robot"])))
     return row.enabled_by == "web" and graph in WITH_PAGE
+
+
+def _has_camera(values: Mapping[str, ParameterValue]) -> bool:
+    """Whether the robot has a depth camera; False for an invalid file, which the nodes report."""
+    try:
+        return "depth_camera" in values or bool(load(_robot(str(values["robot"]))).robot.cameras)
+    except RobotFileError:
+        return False
 
 
 def _frames_node(graph: str, values: Mapping[str, ParameterValue], *, in_launch_file: bool) -> str:
@@ -302,9 +321,9 @@ def robot_description(robot: str, *, ros2_control: bool = False) -> str:
     """Returns the URDF; `ros2_control` adds its tags to the URDF of a robot file. Raises FileError."""
     if is_urdf(robot):
         return read_urdf(Path(robot).expanduser(), {})
-    from hexapod_control.config.robots import robot_file, urdf  # here, as it loads xacro
+    from hexapod_control.config.robots import urdf  # here, as it loads xacro
 
-    return urdf.urdf(robot_file.load(robot), ros2_control=ros2_control)
+    return urdf.urdf(load(robot), ros2_control=ros2_control)
 
 
 def unused_arguments(specs: Sequence[NodeSpec], given: Mapping[str, object]) -> Iterator[str]:

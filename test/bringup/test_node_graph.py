@@ -77,6 +77,17 @@ def test_imu_driver_is_started_if_the_robot_file_has_an_imu_or_on_request():
     assert "imu_driver" in by_name("bringup", robot="phantomx", imu="true")
 
 
+def test_the_terrain_is_mapped_if_there_is_a_depth_camera_or_on_request_with_the_height_of_the_ground():
+    for graph, given in (("sim", {"depth_camera": "front"}), ("bringup", {"terrain_map": "true"})):
+        nodes = by_name(graph, **given)
+        assert "terrain_map" in nodes
+        assert nodes["odometry"].parameters["mode"] == "legs_imu_3d"
+    assert by_name("sim", depth_camera="front", odometry_mode="legs")["odometry"].parameters["mode"] == "legs"
+    assert "terrain_map" not in by_name("sim", depth_camera="front", terrain_map="false")
+    for graph in WALKING:
+        assert "terrain_map" not in by_name(graph)
+
+
 def test_simulation_and_real_robot_differ_only_in_the_hardware_node_and_the_page():
     simulated, real = (set(by_name(name)) for name in WALKING)
     assert simulated ^ real == {"mujoco_sim", "servo_driver", "web"}
@@ -277,7 +288,7 @@ def test_display_adds_the_tags_of_ros2_control_to_the_urdf_of_a_robot_file_only(
         by_name("display", robot="my.urdf", ros2_control=True)
 
 
-def test_rviz_shows_the_robot_the_scan_and_the_nav2_path_and_sends_goals():
+def test_rviz_shows_the_robot_the_scan_the_terrain_and_the_nav2_path_and_sends_goals():
     view = view_of(share("config", "rviz", "hexapod.rviz"))
     topics = {
         item["Class"].split("/")[1]: (item.get("Topic") or item["Description Topic"])["Value"]
@@ -285,6 +296,7 @@ def test_rviz_shows_the_robot_the_scan_and_the_nav2_path_and_sends_goals():
         if "Topic" in item or "Description Topic" in item
     }
     own = {"RobotModel": "robot_description", "MarkerArray": "foot_markers", "Odometry": "odom", "LaserScan": "scan"}
+    own["PointCloud2"] = "terrain_map"
     of_nav2 = {"Map": "map", "Path": "plan", "SetInitialPose": "initialpose", "SetGoal": "goal_pose"}
     assert topics == {**own, **of_nav2}
 

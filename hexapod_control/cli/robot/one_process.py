@@ -26,9 +26,10 @@ CLASSES = {
     "mujoco_sim": "MujocoSimNode",
     "odometry": "OdometryNode",
     "servo_driver": "ServoDriverNode",
+    "terrain_map": "TerrainMapNode",
     "web": "WebNode",
 }
-UNANNOUNCED = ("imu_driver", "link_frames", "web")  # nodes that may run several times
+UNANNOUNCED = ("imu_driver", "link_frames", "terrain_map", "web")  # nodes that may run several times
 
 
 def nodes(specs: Sequence[NodeSpec], handover: Handover) -> list[GuardedNode]:
