@@ -489,7 +489,7 @@ class OnFeet(Copyable):
         """Advances body, feet and gait clock by `dt` [s]; sensors are used unless the robot is about to sit down."""
         self.walk.sense(*((context.touching, context.sensors.body_tilt) if self.then is None else (None, None)))
         if context.footholds.grid is not None or self.walk.motion.seen:
-            context.footholds.step(self.walk, context.touching)
+            context.footholds.step(dt, self.walk, context.touching)
         self.walk.correct(context.feedback.course.shares)
         self.walk, pose = context.limiter.advance(self.walk, context.joints, dt, context.change_pace(1.0, dt))
         return pose

@@ -230,6 +230,14 @@ class FootholdChooser:
             tuple((places[chosen][0], places[chosen][1], fitted[chosen, 0])), self._path(view, step.foot, goal)
         )
 
+    def misfits(self, view: GroundView, feet: Sequence[Vector]) -> list[float]:
+        """Least distances [m] between feet (x, y, z) [m] in base_footprint and the ground under them; NaN: unknown."""
+        points = view.to_odom(np.array(feet))
+        sole = points[:, None, :2] + self._sole
+        errors = np.abs(view.grid.heights(sole[..., 0], sole[..., 1]) - points[:, None, 2])
+        least = np.where(np.isfinite(errors), errors, np.inf).min(axis=1)
+        return np.where(np.isfinite(least), least, np.nan).tolist()  # type: ignore[no-any-return]
+
     def _fits(
         self,
         view: GroundView,

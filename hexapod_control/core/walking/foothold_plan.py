@@ -3,12 +3,17 @@
 
 Each tick looks at one leg in turn, so its cost is bounded; a leg without a choice is looked at as soon as the ground is
 seen. Footholds are kept in odom and passed to the walk in base_footprint of the present tick.
+
+Contacts judge the map: where a foot touches down, some ground under its sole has to be at its height. A map that fits
+too few of the last touch-downs, or of which nothing newer comes, is not used: the feet feel the ground, and the robot
+walks slowly until a map fits again.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from enum import Enum
 
 import numpy as np
 
@@ -37,6 +42,31 @@ DECIDED = 0.25  # [swing times] before its lift-off, from which a leg without a 
 SAME_COURSE = math.cos(math.radians(45.0))  # between the course without a foothold and one that is not tried again
 
 
+OLD_S = 3.0  # without a newer map, after which it is not used
+SLOW_SHARE = 0.5  # of the speed, without the map with which the robot has walked
+JUDGED = 8  # last touch-downs that are compared with the map ...
+DOUBTED = 3  # ... of which so many do not fit a map that is not used any more; one that fits again fits all
+MISFIT = 0.025  # [m] between a foot and the ground on the map
+
+
+class Sight(Enum):
+    """Whether a map of the ground is used."""
+
+    NONE = "none"  # there has been none, or it is switched off
+    USED = "used"
+    LOST = "lost"  # nothing newer has come
+    MISFIT = "misfit"  # the feet stand elsewhere
+
+
+DOUBTS = {
+    Sight.LOST: f"nothing new on terrain_map for {OLD_S:g} s: the robot feels its way and walks slowly; is terrain_map "
+    "running, and does its camera see?",
+    Sight.MISFIT: f"the map terrain_map does not fit the feet: {DOUBTED} of the last {JUDGED} stood more than "
+    f"{1e3 * MISFIT:.0f} mm above or below it: the robot feels its way and walks slowly; check the mounting of the "
+    "camera in the robot file, and odom",
+}
+
+
 class FootholdPlan(Copyable):
     """The footholds of one robot."""
 
@@ -49,19 +79,43 @@ class FootholdPlan(Copyable):
         self._chosen: tuple[Foothold | Missing | None, ...] = (None,) * len(robot.legs)
         self._turn = 0
         self._course = ZERO  # on which a leg had no foothold
-        self.mishap: Mishap | None = None
+        self._refused: Mishap | None = None
+        self.sight = Sight.NONE
+        self._age = 0.0  # [s] since a newer map came
+        self._fits: tuple[bool, ...] = ()  # whether the last touch-downs fit the map
+        self._planted: tuple[bool, ...] = (True,) * len(robot.legs)  # in the last tick
 
     def see(self, grid: TerrainGrid | None, base: tuple[Array, Array] | None) -> None:
         """Takes the newest map and pose of base_link in odom: rotation (3, 3) and position (3,) [m]."""
+        if grid is None:
+            self.sight = Sight.NONE
+            self._fits = ()
+        elif self.grid is None or grid.time != self.grid.time:
+            self._age = 0.0
+            if self.sight in (Sight.NONE, Sight.LOST):
+                self.sight = Sight.USED
         self.grid = grid
         self._base = base
 
-    def step(self, walk: WalkController, touching: Sequence[bool] | None) -> None:
-        """Chooses, and passes the footholds on to the walk."""
+    @property
+    def mishap(self) -> Mishap | None:
+        """A leg without a foothold, or the reason for which the map is not used; None without any."""
+        doubt = DOUBTS.get(self.sight)
+        return self._refused or (Mishap(MishapKind.SLOWED, doubt) if doubt else None)
+
+    @property
+    def speed_share(self) -> float:
+        """Share (0 to 1) of the speed at which the robot walks with what it sees."""
+        return SLOW_SHARE if self.sight in DOUBTS else 1.0
+
+    def step(self, dt: float, walk: WalkController, touching: Sequence[bool] | None) -> None:
+        """Chooses, and passes the footholds on to the walk, in a tick of `dt` [s]."""
         motion = walk.motion
-        if self.grid is None or self._base is None or not motion.running:
-            self._chosen = (None,) * len(self._robot.legs)
-            motion.seen = ()
+        self._age += dt
+        if self.sight is not Sight.NONE and self._age > OLD_S:
+            self.sight = Sight.LOST
+        if self.grid is None or self._base is None or self.sight is Sight.LOST or not motion.running:
+            self._forget(motion)
             return
         standing = [
             foot.at
@@ -69,6 +123,10 @@ class FootholdPlan(Copyable):
             if foot.state.planted and (touching is None or touching[leg])
         ]
         view = GroundView.of(self.grid, self._base, walk.body.placement, standing)
+        self._judge(view, motion, touching)
+        if self.sight is Sight.MISFIT:
+            self._forget(motion)
+            return
         legs = [leg for leg, found in enumerate(self._chosen) if found is None]
         if not legs:
             self._turn = (self._turn + 1) % len(motion.feet)
@@ -82,28 +140,51 @@ class FootholdPlan(Copyable):
         self._stop_before_missing(walk)
         motion.seen = tuple(_seen(view, found) for found in chosen)
 
+    def _forget(self, motion: FootMotion) -> None:
+        """Chooses nothing: the walk is that without a map."""
+        self._chosen = (None,) * len(self._robot.legs)
+        motion.seen = ()
+
+    def _judge(self, view: GroundView, motion: FootMotion, touching: Sequence[bool] | None) -> None:
+        """Compares feet that have just touched down with the map."""
+        if touching is None:
+            return
+        feet = motion.feet
+        before = self._planted
+        self._planted = planted = tuple(foot.state.planted and touching[leg] for leg, foot in enumerate(feet))
+        landed = [foot.at for leg, foot in enumerate(feet) if planted[leg] and not before[leg]]
+        if not landed:
+            return
+        known = [error for error in self._chooser.misfits(view, landed) if math.isfinite(error)]
+        self._fits = (*self._fits, *(error < MISFIT for error in known))[-JUDGED:]
+        misfits = len(self._fits) - sum(self._fits)
+        if misfits >= DOUBTED:
+            self.sight = Sight.MISFIT
+        elif misfits == 0 and len(self._fits) == JUDGED:
+            self.sight = Sight.USED
+
     def refuses(self, twist: Twist) -> bool:
         """Whether a command leads where a leg had no foothold; any other command ends the mishap."""
-        if self.mishap is None:
+        if self._refused is None:
             return False
         radius = self._robot.foothold_radius
         course = self._course
         along = twist.vx * course.vx + twist.vy * course.vy + radius * radius * twist.wz * course.wz
         if not twist.is_zero and along > SAME_COURSE * twist.foot_speed(radius) * course.foot_speed(radius):
             return True
-        self.mishap = None
+        self._refused = None
         return False
 
     def _stop_before_missing(self, walk: WalkController) -> None:
         """Stops the walk if a leg that lifts off soon has no foothold; feet in the air go to theirs."""
         motion = walk.motion
-        if self.mishap is not None or walk.speed.twist.is_zero:
+        if self._refused is not None or walk.speed.twist.is_zero:
             return
         for leg, missing in self.missing.items():
             if motion.feet[leg].state.planted and motion.clock.stance_time(leg, 0.0) < DECIDED:
                 name = self._robot.leg_names[leg]
                 text = f"no foothold ahead of {name}: {_words(missing)}"
-                self.mishap = Mishap(MishapKind.NO_FOOTHOLD, f"{text}; it stops: drive another way")
+                self._refused = Mishap(MishapKind.NO_FOOTHOLD, f"{text}; it stops: drive another way")
                 self._course = walk.speed.twist
                 walk.halt()
                 return

@@ -2,6 +2,7 @@
 """Footholds on ground that is seen, planned without physics: the map is given, the feet are where they are planned."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from support.drives import DT, standing_planner, walk_of
 from hexapod_control.core.kinematics.fits import fit_rigid
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist
 from hexapod_control.core.sensing.mishap_watch import MishapKind
+from hexapod_control.core.sensing.sensor_inputs import Adaptation
 from hexapod_control.core.terrain.foothold_choice import Foothold, FootholdChooser, GroundView, Step
 from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.core.workspace.strides.stride_table import Disc
@@ -29,7 +31,7 @@ def ground(height):
 
 
 def walked(twist, grid, seconds, planner=None, here=START):
-    """The plans of a walk on this ground, its planner, and where it is by its planted feet."""
+    """The plans of a walk on this ground, of which new maps come, its planner, and where it is by its planted feet."""
     planner = planner or standing_planner("phantomx")
     plans = []
     for _ in range(round(seconds / DT)):
@@ -37,7 +39,8 @@ def walked(twist, grid, seconds, planner=None, here=START):
         c, s = math.cos(here.yaw), math.sin(here.yaw)
         rotation = np.array(((c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0)))
         planner.see(
-            grid, None if grid is None else (rotation, np.array((here.x, here.y, walk_of(planner).body.height)))
+            grid and replace(grid, time=DT * len(plans)),
+            None if grid is None else (rotation, np.array((here.x, here.y, walk_of(planner).body.height))),
         )
         before = [foot.at[:2] for foot in walk_of(planner).motion.feet]
         plans.append(planner.step(DT))
@@ -110,3 +113,39 @@ def test_the_same_ground_gives_the_same_foothold_again(seed):
     grid = ground(rough_ground(seed))
     center = standing_planner("phantomx").robot.footholds[0]
     assert choice(grid, 0, Disc(center, 0.05)) == choice(grid, 0, Disc(center, 0.05))
+
+
+def drive(planner, grid, seconds, *, newer=True):
+    """Walks forward for some seconds with maps of this ground, each newer than the last one or not."""
+    for k in range(round(seconds / DT)):
+        planner.command(FORWARD)
+        walk = walk_of(planner)
+        planner.sensors.contacts.take([5.0 if foot.z < 0.001 else 0.0 for foot in walk.motion.feet])
+        seen = replace(grid, time=grid.time + DT * k) if newer else grid
+        planner.see(seen, (np.eye(3), np.array((0.0, 0.0, walk.body.height))))
+        planner.step(DT)
+
+
+def test_a_map_that_gets_old_is_not_used_and_the_robot_says_so_and_walks_slowly_until_a_newer_one_comes():
+    planner = standing_planner("phantomx")
+    grid = ground(lambda x, y: 0.0 * x)
+    drive(planner, grid, 2.0)
+    speed = planner.view.walk.speed.twist.vx
+    drive(planner, replace(grid, time=10.0), 5.0, newer=False)
+    mishap = planner.view.mishap
+    assert mishap.kind is MishapKind.SLOWED and "nothing new on terrain_map for 3 s" in mishap.text
+    assert planner.view.walk.speed.twist.vx < 0.6 * speed
+    drive(planner, replace(grid, time=20.0), 2.0)
+    assert planner.view.mishap is None
+    assert planner.view.walk.speed.twist.vx == pytest.approx(speed)
+
+
+def test_a_map_that_does_not_fit_the_feet_is_not_used_and_the_robot_says_so_until_one_fits_again():
+    planner = standing_planner("phantomx")
+    planner.sensors.adaptation = Adaptation(touch_down=True)
+    # Half of the feet stand on ground that the map shows 60 mm higher.
+    drive(planner, ground(lambda x, y: np.where(y > 0.0, 0.06, 0.0)), 8.0)
+    mishap = planner.view.mishap
+    assert mishap.kind is MishapKind.SLOWED and "does not fit the feet" in mishap.text
+    drive(planner, replace(ground(lambda x, y: 0.0 * x), time=100.0), 8.0)
+    assert planner.view.mishap is None

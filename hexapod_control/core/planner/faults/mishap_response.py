@@ -256,7 +256,7 @@ def respond(state: PlannerState, plan: TickPlan, dt: float, context: PlannerCont
         return Frozen(watch.carried_mishap(), state.walk)
     if watch.hanging and not state.lies_down:
         return Frozen(watch.hanging_mishap(), state.walk)
-    state.walk.slow_down(watch.speed_share, watch.lagging_leg)
+    state.walk.slow_down(min(watch.speed_share, context.footholds.speed_share), watch.lagging_leg)
     _note_standstill(state, plan, dt, context)
     if feedback.progress.mishap is not None and not state.lies_down and not state.walk.speed.halted:
         state.walk.halt()
@@ -326,7 +326,7 @@ def present_mishap(state: PlannerState, context: PlannerContext) -> Mishap | Non
     """Returns the present mishap; None without one."""
     if isinstance(state, Frozen):
         return state.mishap
-    return context.watch.slow_mishap or context.footholds.mishap or context.feedback.progress.mishap
+    return context.watch.slow_mishap or context.feedback.progress.mishap or context.footholds.mishap
 
 
 def _motion(state: PlannerState) -> StoppedMotion | None:
