@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches the node gamepad on an RC receiver, and teleop, to drive by RC transmitter; --show-args lists the arguments."""
+"""Launches the node gamepad on an RC receiver, and teleop, to drive by RC transmitter; --show-args lists arguments."""
 
 from launch import LaunchDescription
 

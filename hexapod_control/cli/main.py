@@ -48,7 +48,7 @@ COMMANDS = {
         "drive.gamepad", "drive a running robot with a gamepad, without ROS's joy package", "--namespace /robot1"
     ),
     "rc": Command(
-        "drive.rc",
+        "drive.gamepad",
         "drive a running robot with an RC transmitter: CRSF or SBUS receiver on a serial port",
         "--receiver-port /dev/ttyUSB1 --channels my_channels.yaml",
     ),

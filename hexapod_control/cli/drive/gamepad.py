@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`hexapod gamepad`: drives a running robot with a gamepad of this machine, without ROS's joy package."""
+"""`hexapod gamepad` and `hexapod rc`: drive a running robot with a gamepad or an RC receiver of this machine."""
 
 from __future__ import annotations
 
@@ -11,12 +11,8 @@ from hexapod_control.bringup.process_supervisor import run as supervise
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the subcommand: those of the graph `gamepad`."""
-    add_graph_arguments(parser, "gamepad")
-
-
-def add_graph_arguments(parser: argparse.ArgumentParser, graph: str) -> None:
-    """The launch arguments of a graph as options."""
+    """Arguments of the subcommand: those of the graph with its name."""
+    _, graph = parser.prog.split()
     for argument in node_graph.arguments(graph):
         parser.add_argument(
             f"--{argument.name.replace('_', '-')}",
