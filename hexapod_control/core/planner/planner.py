@@ -47,6 +47,7 @@ from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass, foot_loads, static_margin
 from hexapod_control.core.steering.course_control import CourseControl
 from hexapod_control.core.terrain.height_map import TerrainGrid
+from hexapod_control.core.walking.foothold_plan import Sight
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
@@ -135,6 +136,11 @@ class PlannerView:
         return self._context.limiter.gap
 
     # --- corrections by sensors --------------------------------------------------------------------
+
+    @property
+    def sight(self) -> Sight:
+        """Whether a map of the ground is used."""
+        return self._context.footholds.sight
 
     @property
     def course(self) -> CourseControl:

@@ -44,6 +44,7 @@ from hexapod_control.nodes.gait_planner.request_input import (
 )
 from hexapod_control.nodes.gait_planner.sensor_input import SensorInput
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
+from hexapod_control.nodes.gait_planner.terrain_input import TerrainInput
 from hexapod_control.nodes.gait_planner.velocity_input import VelocityInput
 from hexapod_control.nodes.joint_state_input import JointStateInput, MeasuredSample
 from hexapod_control.ros.guarded_node import DISCOVERY_TIME_S, GuardedNode, ReportLevel
@@ -98,6 +99,8 @@ class GaitPlannerNode(GuardedNode):
         self._start_permission = StartPermission(self, self.output)
         self.sensors = SensorInput(self, self.planner)
         self.sensors.adapt(settings.adaptation, settings.mishap_detection)
+        self.terrain = TerrainInput(self, self.planner, f"{settings.tf_frame_prefix}base_link")
+        self.terrain.use(settings.map_footholds)
         self.motions = MotionInput(self, self.player, self.commands)
         stamped, timeout = settings.enable_stamped_cmd_vel, settings.cmd_vel_timeout
         self.velocity = VelocityInput(self, self.commands, self.planner, stamped, timeout)
@@ -133,6 +136,7 @@ class GaitPlannerNode(GuardedNode):
         self._ticks += 1
         self._overruns += dt > LATE_PERIODS * self._period
         self._report_late(dt - self._period)
+        self.terrain.show()
         plan = self.player.step(min(dt, MAX_TICK_PERIODS * self._period))
         self.mishaps.watch()
         self.pauses.watch()
@@ -213,6 +217,7 @@ class GaitPlannerNode(GuardedNode):
         self.velocity.filter.timeout = settings.cmd_vel_timeout
         self.planner.change_settings(limits=settings.limits)
         self.sensors.adapt(settings.adaptation, settings.mishap_detection)
+        self.terrain.use(settings.map_footholds)
         self.player.change_settings(**_step_settings(settings, self.planner.robot))
 
     # --- stopping -------------------------------------------------------------------------------------------
@@ -246,6 +251,7 @@ class GaitPlannerNode(GuardedNode):
         self.mishaps.repeat()
         if self.planner.view.on_feet:
             self.sensors.watch()
+            self.terrain.watch()
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
@@ -268,6 +274,7 @@ class GaitPlannerNode(GuardedNode):
             "last refusal": self.velocity.last_refusal or "none",
             **self.payload.status(),
             **self.sensors.status(),
+            **self.terrain.status(),
         }
 
     def enter(self, phase: Phase, reason: str) -> None:

@@ -73,6 +73,9 @@ class PlannerSettings(RobotSettings):
         "use the contacts in foot_states: a swing ends at an early contact, a foot without one searches downwards",
         **LIVE,
     )
+    map_footholds: bool = choice(
+        True, "step where terrain_map, if it is published, shows a place to stand, and stop where there is none", **LIVE
+    )
     imu_levelling: bool = choice(False, "keep the body level by imu/data, as far as the legs reach", **LIVE)
     course_correction_max: float = number(
         0.15,

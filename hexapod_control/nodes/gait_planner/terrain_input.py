@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The map terrain_map for the planner, with the newest pose of base_link in its frame, from /tf."""
+
+from __future__ import annotations
+
+import numpy as np
+from rclpy.subscription import Subscription
+from sensor_msgs.msg import PointCloud2
+
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.terrain.height_map import TerrainGrid
+from hexapod_control.ros import messages
+from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.ros.message_types import TFMessage
+from hexapod_control.ros.qos import COMMAND, SAMPLES
+from hexapod_control.ros.row_messages import MessageError
+from hexapod_control.ros.terrain_messages import large_decoder, terrain_grid
+
+MAX_DEPTH = 8  # frames from base_link to that of the map
+
+
+class TerrainInput:
+    """Subscribes to the map while it is to be used, and to /tf once there is a map."""
+
+    def __init__(self, node: GuardedNode, planner: Planner, base: str) -> None:
+        """`base` is the frame id of base_link. Creates no subscriptions yet; see `use`."""
+        self._node = node
+        self._planner = planner
+        self._base = base
+        self._subscriptions: list[Subscription] = []
+        self._forget()
+
+    def _forget(self) -> None:
+        self._grid: TerrainGrid | None = None
+        self._frame = ""  # of the map
+        self._frames: dict[str, tuple[str, Array, Array]] = {}  # parent, rotation (3, 3) and position (3,) [m] in it
+        self._planner.see(None, None)
+
+    def use(self, wanted: bool) -> None:
+        """Subscribes to the map, or forgets it."""
+        if wanted and not self._subscriptions:
+            decode = large_decoder(PointCloud2)
+            self._subscriptions = [
+                self._node.create_subscription(
+                    PointCloud2, "terrain_map", self.on_map, COMMAND, polled=True, decode=decode
+                )
+            ]
+        elif not wanted and self._subscriptions:
+            for subscription in self._subscriptions:
+                self._node.destroy_subscription(subscription)
+            self._subscriptions = []
+            self._forget()
+
+    def on_map(self, message: PointCloud2) -> None:
+        """Takes a newer map. Raises MessageError."""
+        self._grid = terrain_grid(message)
+        self._frame = message.header.frame_id
+        if len(self._subscriptions) < 2:
+            frames = self._node.create_subscription(TFMessage, "/tf", self.on_frames, SAMPLES, polled=True)
+            self._subscriptions.append(frames)
+
+    def on_frames(self, message: TFMessage) -> None:
+        """Takes the newest poses of frames. Raises MessageError."""
+        for each in message.transforms:
+            shift = each.transform.translation
+            position = np.array((shift.x, shift.y, shift.z))
+            if not np.isfinite(position).all():
+                raise MessageError(f"the position of {each.child_frame_id} is not finite; send finite numbers")
+            angles = messages.roll_pitch_yaw(each.transform.rotation)
+            rotation = np.array(BodyPose(0.0, 0.0, 0.0, *angles).rotation())
+            self._frames[each.child_frame_id] = each.header.frame_id, rotation, position
+
+    def show(self) -> None:
+        """Passes map and pose on to the planner, before a tick."""
+        if self._grid is not None:
+            base = self._pose()
+            self._planner.see(self._grid if base is not None else None, base)
+
+    def watch(self) -> None:
+        """Reports a map that cannot be used."""
+        if self._grid is not None and self._pose() is None:
+            text = (
+                f"no transform leads from {self._base} to {self._frame}, the frame of terrain_map: the map is not used"
+            )
+            self._node.report("terrain frame", ReportLevel.WARNING, f"{text}; is odometry running?")
+
+    def status(self) -> dict[str, object]:
+        """Values for /diagnostics."""
+        return {"terrain_map": self._planner.view.sight.value if self._subscriptions else "off"}
+
+    def _pose(self) -> tuple[Array, Array] | None:
+        """Rotation (3, 3) and position (3,) [m] of base_link in the frame of the map; None: unknown."""
+        rotation, position = np.eye(3), np.zeros(3)
+        frame = self._base
+        for _ in range(MAX_DEPTH):
+            if frame == self._frame:
+                return rotation, position
+            if frame not in self._frames:
+                return None
+            frame, turn, shift = self._frames[frame]
+            rotation, position = turn @ rotation, turn @ position + shift
+        return None
