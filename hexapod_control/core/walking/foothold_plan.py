@@ -81,6 +81,7 @@ class FootholdPlan(Copyable):
         self._course = ZERO  # on which a leg had no foothold
         self._refused: Mishap | None = None
         self.sight = Sight.NONE
+        self.speed_share = 1.0  # (0 to 1) at which the robot walks with what it sees
         self._age = 0.0  # [s] since a newer map came
         self._fits: tuple[bool, ...] = ()  # whether the last touch-downs fit the map
         self._planted: tuple[bool, ...] = (True,) * len(robot.legs)  # in the last tick
@@ -88,12 +89,12 @@ class FootholdPlan(Copyable):
     def see(self, grid: TerrainGrid | None, base: tuple[Array, Array] | None) -> None:
         """Takes the newest map and pose of base_link in odom: rotation (3, 3) and position (3,) [m]."""
         if grid is None:
-            self.sight = Sight.NONE
+            self._turn_to(Sight.NONE)
             self._fits = ()
         elif self.grid is None or grid.time != self.grid.time:
             self._age = 0.0
             if self.sight in (Sight.NONE, Sight.LOST):
-                self.sight = Sight.USED
+                self._turn_to(Sight.USED)
         self.grid = grid
         self._base = base
 
@@ -103,17 +104,16 @@ class FootholdPlan(Copyable):
         doubt = DOUBTS.get(self.sight)
         return self._refused or (Mishap(MishapKind.SLOWED, doubt) if doubt else None)
 
-    @property
-    def speed_share(self) -> float:
-        """Share (0 to 1) of the speed at which the robot walks with what it sees."""
-        return SLOW_SHARE if self.sight in DOUBTS else 1.0
+    def _turn_to(self, sight: Sight) -> None:
+        self.sight = sight
+        self.speed_share = SLOW_SHARE if sight in DOUBTS else 1.0
 
     def step(self, dt: float, walk: WalkController, touching: Sequence[bool] | None) -> None:
         """Chooses, and passes the footholds on to the walk, in a tick of `dt` [s]."""
         motion = walk.motion
         self._age += dt
         if self.sight is not Sight.NONE and self._age > OLD_S:
-            self.sight = Sight.LOST
+            self._turn_to(Sight.LOST)
         if self.grid is None or self._base is None or self.sight is Sight.LOST or not motion.running:
             self._forget(motion)
             return
@@ -159,9 +159,9 @@ class FootholdPlan(Copyable):
         self._fits = (*self._fits, *(error < MISFIT for error in known))[-JUDGED:]
         misfits = len(self._fits) - sum(self._fits)
         if misfits >= DOUBTED:
-            self.sight = Sight.MISFIT
+            self._turn_to(Sight.MISFIT)
         elif misfits == 0 and len(self._fits) == JUDGED:
-            self.sight = Sight.USED
+            self._turn_to(Sight.USED)
 
     def refuses(self, twist: Twist) -> bool:
         """Whether a command leads where a leg had no foothold; any other command ends the mishap."""
