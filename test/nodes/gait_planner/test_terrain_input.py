@@ -89,7 +89,7 @@ def test_a_map_that_is_no_grid_and_a_transform_that_is_not_finite_are_refused(sc
     node.callbacks["terrain_map"](table(1.0))
     broken = table(2.0)
     broken.width = 1
-    with pytest.raises(MessageError, match="send a grid"):
+    with pytest.raises(MessageError, match="send a grid of"):
         node.callbacks["terrain_map"](broken)
     with pytest.raises(MessageError, match="not finite"):
         node.callbacks["/tf"](frames(math.nan))
