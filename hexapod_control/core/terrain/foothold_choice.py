@@ -236,7 +236,8 @@ class FootholdChooser:
         sole = points[:, None, :2] + self._sole
         errors = np.abs(view.grid.heights(sole[..., 0], sole[..., 1]) - points[:, None, 2])
         least = np.where(np.isfinite(errors), errors, np.inf).min(axis=1)
-        return np.where(np.isfinite(least), least, np.nan).tolist()  # type: ignore[no-any-return]
+        found: list[float] = np.where(np.isfinite(least), least, np.nan).tolist()
+        return found
 
     def _fits(
         self,

@@ -91,5 +91,5 @@ def test_a_map_that_is_no_grid_and_a_transform_that_is_not_finite_are_refused(sc
     broken.width = 1
     with pytest.raises(MessageError, match="send a grid of"):
         node.callbacks["terrain_map"](broken)
-    with pytest.raises(MessageError, match="not finite"):
+    with pytest.raises(MessageError, match="is not finite; send finite numbers"):
         node.callbacks["/tf"](frames(math.nan))
