@@ -15,7 +15,7 @@ from pathlib import Path
 
 from support.paths import ROOT
 
-from hexapod_control.bringup import nav2_graph, node_graph
+from hexapod_control.bringup import control_graph, nav2_graph, node_graph
 from hexapod_control.cli import main
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
@@ -75,8 +75,9 @@ def plan_launch(words: list[str]) -> None:
     graph = words[3].removesuffix(".launch.py")
     arguments = dict(os.path.expandvars(word).split(":=", 1) for word in words[4:])
     assert (ROOT / "launch" / words[3]).is_file()
-    if graph == "nav2":
-        assert arguments.keys() <= {argument.name for argument in nav2_graph.arguments()}
+    others = {"nav2": nav2_graph, "ros2_control": control_graph}
+    if graph in others:
+        assert arguments.keys() <= {argument.name for argument in others[graph].arguments()}
     else:
         node_graph.specs(graph, arguments)
 

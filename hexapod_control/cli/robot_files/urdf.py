@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from hexapod_control.cli.bounded_options import add_robot
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.robot_file import RobotFile, load
-from hexapod_control.config.robots.urdf import controllers, urdf
+from hexapod_control.config.robots.urdf import HARDWARE, TOPICS, controllers, urdf
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Joint, Leg, Robot
 
@@ -22,10 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
     add_robot(parser)
     one_of = parser.add_mutually_exclusive_group()
-    one_of.add_argument("--ros2-control", action="store_true", help="add the tags of ros2_control to the URDF")
-    one_of.add_argument(
-        "--controllers", action="store_true", help="print the controllers of ros2_control for this robot instead"
-    )
+    for option, what in (
+        ("--ros2-control", f"add the tags of ros2_control, for {' or '.join(HARDWARE)} (default: {TOPICS})"),
+        ("--controllers", "print the controllers of ros2_control for this robot instead, for the same hardware"),
+    ):
+        one_of.add_argument(option, nargs="?", const=TOPICS, choices=tuple(HARDWARE), metavar="HARDWARE", help=what)
     one_of.add_argument(
         "--summary", action="store_true", help="print a table of legs, lengths, limits, masses and servos instead"
     )
@@ -37,9 +38,9 @@ def run(args: argparse.Namespace) -> int:
     if args.summary:
         text = summary(file)
     elif args.controllers:
-        text = controllers(file.robot)
+        text = controllers(file.robot, args.controllers)
     else:
-        text = urdf(file, ros2_control=args.ros2_control)
+        text = urdf(file, ros2_control=args.ros2_control or "")
     sys.stdout.write(text)
     return DONE
 

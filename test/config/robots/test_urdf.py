@@ -22,7 +22,7 @@ from support.suite.soak import some
 
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import RobotFile, known_robots, load
-from hexapod_control.config.robots.urdf import controllers, urdf
+from hexapod_control.config.robots.urdf import HARDWARE, controllers, urdf
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core import names as names
 from hexapod_control.core.kinematics.leg_kinematics import forward, inverse
@@ -83,7 +83,7 @@ def text(robot_file: RobotFile) -> str:
 @pytest.fixture(scope="module")
 def tagged(robot_file: RobotFile) -> str:
     """The URDF with ros2_control tags."""
-    return urdf(robot_file, ros2_control=True)
+    return urdf(robot_file, ros2_control="topics")
 
 
 @pytest.fixture(scope="module")
@@ -242,6 +242,20 @@ def test_the_tags_of_ros2_control_name_every_joint_once_with_the_limits_of_the_f
         limits = {param.get("name"): float(param.text) for param in command.findall("param")}
         assert command.get("name") == "position" and limits == {"min": joint.lower, "max": joint.upper}
         assert [state.get("name") for state in tag.findall("state_interface")] == ["position", "velocity"]
+
+
+@pytest.mark.parametrize(("hardware", "plugin"), HARDWARE.items())
+def test_other_hardware_has_its_plugin_the_same_joints_and_joint_states_from_the_broadcaster(
+    robot_file: RobotFile, tagged: str, hardware: str, plugin: str
+) -> None:
+    tree = ET.fromstring(urdf(robot_file, ros2_control=hardware))
+    (system,) = tree.findall("ros2_control")
+    assert system.findtext("hardware/plugin") == plugin
+    same = ET.fromstring(tagged).findall("ros2_control/joint")
+    assert list(map(ET.tostring, system.findall("joint"))) == list(map(ET.tostring, same))
+    assert (tree.find("gazebo/plugin/parameters") is not None) == (hardware == "gazebo")
+    parameters = YAML(typ="safe").load(controllers(robot_file.robot, hardware))["/**/joint_state_broadcaster"]
+    assert parameters["ros__parameters"]["use_local_topics"] is (hardware == "topics")
 
 
 def test_the_tags_of_ros2_control_change_nothing_else(text: str, tagged: str) -> None:
