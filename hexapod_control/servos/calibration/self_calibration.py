@@ -41,13 +41,13 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose, quaternion_angles
 from hexapod_control.core.kinematics.whole_body import standing_joints
 from hexapod_control.core.names import JOINTS
-from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.leg_compliance import foot_jacobian
 from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.servos.bus.bus_interface import RawScale
 from hexapod_control.servos.calibration.dialog import DONE, Dialog, Prompt, agreed, name, yes_or_no
+from hexapod_control.servos.calibration.tour_file import TourFile
 from hexapod_control.servos.protocol_registry import PROTOCOLS, scale
 from hexapod_control.servos.settings.io_section import io_settings
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
@@ -106,29 +106,49 @@ class SelfCalibration:
         self._dialog.say(Sentence("introduction_self", reported=_reported(settings)))
         self._dialog.ask_again(Prompt(Sentence("on_flat_floor"), (DONE,)))
         poses = CalibrationPoses(PoseFeasibility(Capabilities.of(robot))).chosen(POSES)
-        chains = ClosedChains(robot, _noise(settings))
-        measured: list[StandingPose] = []
-        used: Corrections | None = None
-        for number in range(1, MAX_TOURS + 1):
-            tour = self._toured(file, settings, poses, number, used)
-            _require(tour_finding(robot, tour))
-            measured += _of_the_file(robot, settings, tour, used)
-            estimate = chains.estimate(measured)
-            finding = estimate_finding(robot, estimate, tour.planted, _max_deviation(settings))
-            if number >= MIN_TOURS and finding is None:
-                break
-            if MIN_TOURS <= number < MAX_TOURS and finding is not None:
-                self._dialog.say(Sentence("self_once_more", reason=Sentence.of(finding)))
-            used = _for_tour(robot, estimate, len(tour.measured))
-        _require(finding)
+        kept = TourFile(file, settings.protocol)
+        estimate = self._measure(file, settings, poses, kept)
         result = _result(robot, estimate)
         self._show(robot, settings, result)
         corrections = estimate.corrections
-        if not self._agrees(robot, corrections):
+        agrees = self._agrees(robot, corrections)
+        kept.remove()
+        if not agrees:
             return Sentence("self_nothing_written")
         backup = save(file, settings, corrections)
         self._dialog.say(Sentence("saved", backup=backup.name))
         return Sentence("self_calibrated", zeros=_degrees(_rms(corrections.zeros)), **_deviations(estimate))
+
+    def _measure(
+        self, file: RobotFile, settings: ServoSettings, poses: list[BodyPose], kept: TourFile
+    ) -> ChainEstimate:
+        """Makes tours until the estimate is good enough. Raises as `run`."""
+        robot = file.robot
+        chains = ClosedChains(robot, _noise(settings))
+        measured = kept.read()
+        number = measured[-1].stance if measured else 0
+        if measured and not agreed(self._dialog.ask_again(yes_or_no(Sentence("self_continue", count=number), True))):
+            measured, number = [], 0
+        used: Corrections | None = None
+        while True:
+            if measured:
+                estimate = chains.estimate(measured)
+                loads = np.array([pose.loads for pose in measured if pose.stance == number])
+                finding = estimate_finding(robot, estimate, loads > 0.0, _max_deviation(settings))
+                if finding is None and number >= MIN_TOURS:
+                    return estimate
+                if finding is not None and number >= MAX_TOURS:
+                    kept.remove()
+                    raise NotCalibratedError(Sentence.of(finding))
+                if finding is not None and number >= MIN_TOURS:
+                    self._dialog.say(Sentence("self_once_more", reason=Sentence.of(finding)))
+                used = _for_tour(robot, estimate, len(loads))
+            number += 1
+            tour = self._toured(file, settings, poses, number, used)
+            if (refusal := tour_finding(robot, tour)) is not None:
+                raise NotCalibratedError(Sentence.of(refusal))
+            measured += _of_the_file(robot, settings, tour, used)
+            kept.write(measured)
 
     def _toured(
         self,
@@ -207,12 +227,6 @@ class SelfCalibration:
             if not agreed(self._dialog.ask_again(yes_or_no(question, False))):
                 return False
         return agreed(self._dialog.ask_again(yes_or_no(Sentence("self_save"), True)))
-
-
-def _require(refusal: Refusal | None) -> None:
-    """Raises NotCalibratedError for a finding."""
-    if refusal is not None:
-        raise NotCalibratedError(Sentence.of(refusal))
 
 
 def _reported(settings: ServoSettings) -> bool:

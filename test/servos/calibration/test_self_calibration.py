@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dialog of the self-calibration: what it asks, shows, writes and puts back."""
 
+import json
 import math
 
 import numpy as np
@@ -14,6 +15,7 @@ from hexapod_control.core.kinematics.whole_body import standing_joints
 from hexapod_control.core.statics.leg_compliance import foot_jacobian
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.servos.calibration import self_calibration
+from hexapod_control.servos.calibration.dialog import Abandoned
 from hexapod_control.servos.calibration.self_calibration import NotCalibratedError, SelfCalibration, undo
 from hexapod_control.servos.settings.servo_section import servo_settings
 
@@ -149,6 +151,30 @@ def test_a_foot_that_hangs_in_the_air_reaches_lower_in_the_next_tour_and_if_it_n
     assert len(owner.tours) == 3 and own.read_text() == before
     leg, angles = owner.hidden.robot.legs[4], standing_joints(owner.hidden.robot)[4]
     assert 0.003 < foot_jacobian(leg, angles)[2] @ owner.tours[1][1][4] < 0.02  # believed to be higher
+
+
+def test_an_interrupted_self_calibration_continues_after_its_finished_tours_unless_the_file_has_changed(own):
+    def interruption(tilt):
+        if len(interrupted.tours) > 1:
+            raise Abandoned
+        return tilt
+
+    interrupted = Owner(own, wrong=interruption)
+    with pytest.raises(Abandoned):
+        interrupted.run()
+    (kept,) = own.parent.glob("*.tours")
+    text = kept.read_text()
+    again = Owner(own, [("self_save", "n")])
+    assert again.run().kind == "self_nothing_written" and again.tours[0][1].any()
+    assert again.user.shown("self_continue") and not kept.exists()
+    own.write_text(own.read_text() + "# edited\n")
+    broken = json.dumps({**json.loads(text), "robot": own.read_text(), "poses": [[[1]]]})
+    for other in (text, "{", broken):
+        kept.write_text(other)
+        owner = Owner(own, wrong=lambda tilt: (math.pi - tilt[0], tilt[1]))
+        with pytest.raises(NotCalibratedError, match="the IMU is upside down"):
+            owner.run()
+        assert not owner.user.shown("self_continue")
 
 
 def test_servos_without_feedback_are_believed_less_and_that_is_said(own):
