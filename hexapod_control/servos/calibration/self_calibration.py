@@ -128,7 +128,8 @@ class SelfCalibration:
         measured = kept.read()
         number = measured[-1].stance if measured else 0
         if measured and not agreed(self._dialog.ask_again(yes_or_no(Sentence("self_continue", count=number), True))):
-            measured, number = [], 0
+            measured = []
+            number = 0
         used: Corrections | None = None
         while True:
             if measured:
