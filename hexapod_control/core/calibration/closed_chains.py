@@ -43,10 +43,9 @@ MIN_FEET = 3  # planted in a pose
 STEP = 1e-6  # [rad, m] of the central differences
 DAMPING = 0.002  # [m/rad] of a step of the joint angles, for stretched legs
 PIN = 1e-6  # [m, rad] place and heading of the first pose, which are a matter of definition
-ROUNDS = 40  # of Gauss-Newton and new weights, at most
-LAST_ROUNDS = 6  # with the slip that was found
+ROUNDS = 40  # of Gauss-Newton and new weights, at most; as many with the slip that was found
 CONVERGED = 1e-5  # [rad, m] greatest change of a correction in a round
-STILL = 0.1  # of its deviation: greatest change of a correction in the last round, if the estimate is one
+STILL = 0.03  # of its deviation: greatest change of a correction in the last round of an estimate that has converged
 TAIL = 6.0  # standard deviations of the residual of a foot at which its weight is a quarter
 MIN_WEIGHT = 1e-3
 MIN_SLIP = 0.0001  # [m]
@@ -211,11 +210,8 @@ class ClosedChains:
 
     # --- the estimate ------------------------------------------------------------------------------------------
 
-    def estimate(self, poses: Sequence[StandingPose], *, corrected: bool = True) -> ChainEstimate:
-        """The corrections. Raises ValueError with fewer than MIN_POSES poses, or MIN_FEET planted feet in one.
-
-        Not `corrected`: all corrections are zero, and only poses and places of the feet are found.
-        """
+    def estimate(self, poses: Sequence[StandingPose]) -> ChainEstimate:
+        """The corrections. Raises ValueError with fewer than MIN_POSES poses, or MIN_FEET planted feet in one."""
         measured = self._measured(poses)
         x = self._start(measured)
         weights = _Weights(measured.planted.astype(float), measured.grip, MAX_SLIP)
@@ -223,27 +219,29 @@ class ClosedChains:
         misfit = 1.0
         for _ in range(ROUNDS):
             before = x.common
-            x, covariance = self._improved(x, measured, weights, weights.slip, corrected=corrected)
+            x, covariance = self._improved(x, measured, weights, weights.slip)
             slip = weights.slip
             weights, misfit = self._weights(x, measured, weights, covariance)
             same = abs(weights.slip / slip - 1.0) < SAME_SLIP
             if same and np.abs(x.common - before).max() < CONVERGED:
                 break
-        for _ in range(LAST_ROUNDS):
+        for _ in range(ROUNDS):
             before = x.common
-            x, covariance = self._improved(x, measured, weights, PUSHED * weights.slip, corrected=corrected)
+            x, covariance = self._improved(x, measured, weights, PUSHED * weights.slip)
+            converged = bool((np.abs(x.common - before) <= STILL * np.sqrt(np.diag(covariance))).all())
+            if converged:
+                break
         covariance = max(1.0, misfit) * covariance
-        deviations = np.sqrt(np.diag(covariance))
         return ChainEstimate(
             self._corrections(x.common),
-            self._corrections(deviations),
+            self._corrections(np.sqrt(np.diag(covariance))),
             self._corrections(self._deviations),
             self._residuals(x, measured.joints),
             x.places,
             weights.feet,
             weights.slip,
             math.sqrt(misfit),
-            bool((np.abs(x.common - before) <= STILL * deviations).all()),
+            converged,
         )
 
     def information(self, joints: Array) -> Array:
@@ -458,9 +456,7 @@ class ClosedChains:
                 pose[:, :, axis - 2] = slope
         return _Rows(weight * (_seen_vertical(mounting, floor, angles) - measured.verticals), common, pose)
 
-    def _improved(
-        self, x: _Unknowns, measured: _Measured, weights: _Weights, slip: float, *, corrected: bool
-    ) -> tuple[_Unknowns, Array]:
+    def _improved(self, x: _Unknowns, measured: _Measured, weights: _Weights, slip: float) -> tuple[_Unknowns, Array]:
         """One step of Gauss-Newton, and the covariance (g, g) of the common unknowns."""
         rows = self._rows(x, measured, weights)
         m, n = measured.planted.shape
@@ -491,14 +487,13 @@ class ClosedChains:
             slopes,
             np.diag(self._information) + flat.T @ flat,
             self._information * x.common + flat.T @ rows.residuals.ravel(),
-            corrected=corrected,
         )
         moved = _Unknowns(x.common + change, x.poses + of_poses[:, :6], x.places + of_poses[:, 6:].reshape(m, n, 2))
         return moved, covariance
 
 
 def _eliminated(
-    blocks: Array, steps: Array, cross: Array, slopes: Array, common: Array, slope: Array, *, corrected: bool
+    blocks: Array, steps: Array, cross: Array, slopes: Array, common: Array, slope: Array
 ) -> tuple[Array, Array, Array]:
     """Solves the normal equations of a chain of poses: changes of the common unknowns and of the poses, covariance.
 
@@ -517,7 +512,7 @@ def _eliminated(
         if k + 1 < m:  # the next pose is bound to this one by -steps on the diagonal
             blocks[k + 1] = blocks[k + 1] - steps[k][:, None] * inverses[k] * steps[k]
             right[k + 1] = right[k + 1] + steps[k][:, None] * solved[k]
-    covariance: Array = np.array(np.linalg.inv(system[:, :g]) if corrected else np.zeros((g, g)), dtype=np.float64)
+    covariance: Array = np.array(np.linalg.inv(system[:, :g]), dtype=np.float64)
     change: Array = -covariance @ system[:, g]
     ends = np.concatenate([change, [1.0]])
     of_poses = np.empty((m, blocks.shape[1]))
