@@ -20,7 +20,7 @@ import { PosePanel } from "./panels/pose_panel.js";
 import { Recordings } from "./panels/recordings.js";
 import { Settings, KEYS_HELP } from "./panels/settings.js";
 import { help, Sheets } from "./panels/sheets.js";
-import { all, preferredLanguage, t, useLanguage } from "./texts/texts.js";
+import { all, load, preferredLanguage, save, t, useLanguage } from "./texts/texts.js";
 
 /** @type {(id: string) => any} */
 const $ = (id) => document.getElementById(id);
@@ -39,7 +39,7 @@ const path = (projections.path = new Path());
 /** @type {import("./drawing/scene3d.js").Scene3d | null} */
 let scene = null;
 let pictures = ["space", "top", "views"]; // that this browser can draw
-let wanted3d = false; // chosen by the person: slow frames are accepted
+let wanted3d = load("picture") === "space"; // chosen by the person: slow frames are accepted
 let notice = ""; // why the robot stopped while this page was not connected
 
 const request = (/** @type {string} */ what) => connection.send("request", { what });
@@ -276,6 +276,13 @@ function showReplay(replay) {
   update();
 }
 
+/** @param {(string[] | null)[]} heat */
+function showHeat(heat) {
+  if (String(heat) === String(projections.heat)) return;
+  projections.heat = heat;
+  projections.stale = true;
+}
+
 /** @param {any} news */
 function status(news) {
   robot.status = news;
@@ -283,6 +290,7 @@ function status(news) {
   charts.status(news);
   motionPanel.status(news);
   health.status(news, connection.roundTrip);
+  showHeat(health.heat(news));
   settings.status(news);
   camera.offer(news.camera);
   recordings.status(news);
@@ -369,8 +377,10 @@ function showPicture(name) {
 }
 for (const button of all("#pictures button"))
   button.onclick = () => {
-    wanted3d = button.dataset.picture === "space";
-    showPicture(button.dataset.picture ?? "");
+    const chosen = button.dataset.picture ?? "";
+    wanted3d = chosen === "space";
+    save("picture", chosen);
+    showPicture(chosen);
   };
 swipeAcross($("stage"), (step) => {
   const index = pictures.indexOf(document.body.dataset.picture ?? "") + step;
@@ -383,6 +393,7 @@ function restyle() {
   diagram.restyle((name) => style.getPropertyValue(`--${name}`).trim());
 }
 settings.onTheme = restyle;
+settings.hint = (/** @type {string} */ text) => header.hint(text);
 
 /** @param {boolean} paused */
 function setPaused(paused) {
@@ -406,11 +417,11 @@ function frame(now) {
 }
 
 settings.setTheme();
-showPicture("space");
+showPicture(load("picture") ?? "space");
 people.show();
 update();
 logPanel.show();
 connection.open();
 requestAnimationFrame(frame);
 setInterval(update, 1000);
-Object.assign(globalThis, { hexapod: { connection, velocity, body, projections, charts, motionPanel, posePanel, robot, people, path, header, sheets, recordings, get scene() { return scene; } } });
+Object.assign(globalThis, { hexapod: { connection, velocity, body, projections, charts, motionPanel, posePanel, robot, people, path, header, sheets, recordings, log: logPanel, get scene() { return scene; } } });

@@ -10,8 +10,11 @@ import axe_core_python
 import pytest
 from support.real_time.web.page_checks import (
     COVERED,
+    CUT,
     DRAW_AGAIN,
     HEADINGS,
+    HIDDEN_ROBOT,
+    HIDDEN_TRIP,
     NAMELESS,
     OUTSIDE,
     PAGE_SIZE,
@@ -77,6 +80,9 @@ def test_controls_are_large_in_place_and_never_covered(told, still, width, heigh
         assert page.js(SMALL) == [], sheet
         assert page.js(OUTSIDE) == [], sheet
         assert page.js(COVERED) == [], sheet
+        assert page.js(HIDDEN_ROBOT) == [], f"{sheet or 'a button'} covers the robot"
+        assert page.js(CUT) == []
+        assert sheet or not page.js(HIDDEN_TRIP), "something covers the button that resets the distance"
         if sheet == "body":
             assert page.box("#pose-roll")[2] > 0.6 * min(width, 360), "a slider is too short to be exact"
         assert page.js(UNFOCUSABLE) == [], sheet

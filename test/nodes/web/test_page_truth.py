@@ -147,6 +147,41 @@ def test_the_hottest_servo_is_named_and_every_servo_has_its_temperature_and_load
     told.until(lambda: told.text("#chip-servo") == f"{leg} {joint} 52 °C")
     cells = told.page.js("[...document.querySelectorAll('#servos td')].map((e) => e.textContent).filter(Boolean)")
     assert sorted(cell for cell in cells) == sorted(f"{each}°" for each in degrees)
+    legend = "document.querySelector('[data-signal=temperature] .legend').textContent"
+    told.page.js("document.querySelector('#charts').scrollIntoView()")
+    told.until(lambda: told.page.js(legend) == f"{leg} {joint} 52", what="the hottest one of eighteen lines")
+    heat = [tone for tones in told.page.js("hexapod.projections.heat") for tone in tones]
+    assert heat == ["warn" if int(each) >= 45 else "good" for each in degrees], "the picture shows which are warm"
+
+
+def test_the_scale_of_what_is_never_negative_has_no_negative_part(told):
+    told.page.js("""hexapod.connection.dispatchEvent(new CustomEvent("status",
+      {detail: {...hexapod.robot.status, loops: {web: 2}}}))""")
+    scale = "(() => { const strip = hexapod.charts.strips.get('loops'); strip.refresh(); return strip.range(0); })()"
+    low, high = told.page.js(scale)
+    assert low == 0 and high >= 10
+
+
+def test_the_number_on_the_log_is_that_of_what_needs_somebody(told):
+    page = told.page
+    count = "Number(document.querySelector('#log-count').textContent)"
+    before, newest = page.js(f"[{count}, Math.max(0, ...[...hexapod.log.events.keys()])]")
+    event = {"at": 0.0, "node": "web", "values": None, "count": 1}
+    for number, level in enumerate((1, 1, 1, 2, 0)):
+        text = f"a report of level {level}"
+        told.node.server.send(0, "event", {**event, "id": newest + 1 + number, "level": level, "text": text})
+    told.until(lambda: page.js("[...hexapod.log.events.keys()].length") >= 5, what="the reports")
+    told.until(lambda: page.js(count) == before + 1)
+    page.click("#log-button")
+    page.click("#log-button")
+
+
+def test_a_phone_that_cannot_keep_its_screen_on_says_so_at_the_first_touch(told):
+    page = told.open(390, 844, touch=True, before="delete Navigator.prototype.wakeLock")
+    page.touch("Start", finger=page.spot("#chips"))
+    page.touch("End")
+    told.until(lambda: told.text("#hint", page).startswith("Without https the screen may go to sleep"))
+    page.close()
 
 
 def test_pose_gait_and_speed_are_those_of_the_robot_in_every_window_and_after_a_reload(told):

@@ -85,6 +85,8 @@ def test_the_page_leads_from_the_gallery_to_a_simulated_robot_and_to_a_first_eve
 
     desk.page.choose("#language", "de")
     desk.until("document.querySelector('#sim').textContent === 'Simulation starten'")
+    desk.send(desk.wrong)
+    desk.until("document.querySelector('#refusal').textContent.startsWith('Die Datei wird nicht angenommen.')")
     desk.press("#robots [value=phantomx]")
     desk.press("[value=real]")
     assert "my_phantomx.yaml" in desk.page.js("document.querySelector('#hint').textContent")

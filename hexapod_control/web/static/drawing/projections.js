@@ -39,6 +39,8 @@ export class Projections {
   traces = []; // of each foot
   /** @type {import("./path.js").Path | null} */
   path = null;
+  /** @type {(string[] | null)[]} */
+  heat = []; // of each leg: the colours of its joints by temperature
   /** @type {Record<string, number[] | null>} */
   drag = { top: null, front: null }; // position [px] of a drag, drawn over the view
   /** @type {Record<string, number>} */
@@ -61,7 +63,7 @@ export class Projections {
   restyle() {
     const style = getComputedStyle(document.documentElement);
     const color = (/** @type {string} */ name) => style.getPropertyValue(`--${name}`).trim();
-    this.colors = Object.fromEntries(["grid", "line", "muted", "text", "body", "support", "accent", "warn", "bad", "panel"].map((n) => [n, color(n)]));
+    this.colors = Object.fromEntries(["grid", "line", "muted", "text", "body", "support", "accent", "warn", "bad", "good", "panel"].map((n) => [n, color(n)]));
     this.legs = [...Array(6).keys()].map((i) => color(`leg-${i}`));
     this.stale = true;
   }
@@ -137,7 +139,7 @@ export class Projections {
     const flat = name === "front" || name === "side";
     const [wide, tall] = EXTENTS[name];
     const scale = Math.min(width / (wide * this.reach), height / (tall * this.reach));
-    const origin = [width / 2, flat ? height * 0.74 : name === "iso" ? height * 0.6 : height / 2];
+    const origin = [width / 2, flat ? height / 2 + 0.24 * tall * this.reach * scale : name === "iso" ? height * 0.6 : height / 2];
     const project = PROJECTIONS[name];
     const at = (/** @type {number[]} */ point) => {
       const [u, v] = project(point);
@@ -336,6 +338,11 @@ export class Projections {
     path(c, [knee, foot], false);
     c.stroke();
     for (const joint of [coxa, knee]) disc(c, joint, 2.5);
+    this.heat[i]?.forEach((name, k) => {
+      c.fillStyle = this.colors[name];
+      disc(c, [hip, coxa, knee][k], 6);
+    });
+    c.fillStyle = this.legs[i % 6];
     if (this.pose.planted[i]) disc(c, foot, 5);
     else {
       c.fillStyle = this.colors.panel;

@@ -44,6 +44,19 @@ export class HealthPanel {
   }
 
   /**
+   * The colours of the joints of each leg by their temperature, while this panel is open; null for those that are unknown.
+   * @param {any} status
+   * @returns {(string[] | null)[]}
+   */
+  heat({ temperatures }) {
+    if (!this.servos.offsetParent) return [];
+    return this.legs.map((leg) => {
+      const degrees = JOINTS.map((joint) => temperatures[`${leg}_${joint}_joint`]);
+      return degrees.includes(undefined) ? null : degrees.map(tone);
+    });
+  }
+
+  /**
    * One cell per servo: its temperature, with the load as a bar.
    * @param {any} status
    */
@@ -65,13 +78,16 @@ export class HealthPanel {
   }
 }
 
+/** @param {number} degrees */
+const tone = (degrees) => (degrees >= WARM[1] ? "bad" : degrees >= WARM[0] ? "warn" : "good");
+
 /**
  * @param {number | undefined} degrees
  * @param {number | undefined} load
  */
 function cell(degrees, load) {
   const found = element("td", degrees === undefined ? "–" : `${Math.round(degrees)}°`);
-  if (degrees !== undefined) found.dataset.tone = degrees >= WARM[1] ? "bad" : degrees >= WARM[0] ? "warn" : "good";
+  if (degrees !== undefined) found.dataset.tone = tone(degrees);
   if (load !== undefined) {
     const bar = element("i");
     bar.style.width = `${Math.min(100, 100 * Math.abs(load))}%`;

@@ -4,6 +4,7 @@
 import { load, save, t } from "../texts/texts.js";
 
 const MOST = 200; // events
+const STOPPED = ["log_link", "log_silence"]; // the robot has stopped by itself
 
 /** @typedef {{id: number, at: number, node: string, level: number, text: string, values: Record<string, any> | null, count: number}} LogEvent */
 
@@ -64,8 +65,9 @@ export class LogPanel {
     this.show();
   }
 
+  // The number on the button is that of what needs somebody: errors, and stops that nobody has ordered.
   show() {
-    const fresh = [...this.events.values()].filter((event) => event.level && event.id > this.seen).length;
+    const fresh = [...this.events.values()].filter((event) => event.id > this.seen && (event.level > 1 || STOPPED.includes(event.text))).length;
     this.count.hidden = !fresh;
     this.count.textContent = String(fresh);
     this.button.setAttribute("aria-label", fresh ? t("log_of", { count: fresh }) : t("log"));

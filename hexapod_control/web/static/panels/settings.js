@@ -19,6 +19,7 @@ const TEXTS = { lift: (v) => `${v} %`, friction: (v) => Number(v).toFixed(1), pa
 
 export class Settings {
   onTheme = () => {};
+  hint = (/** @type {string} */ _) => {};
 
   /**
    * @param {Document} root
@@ -69,6 +70,11 @@ export class Settings {
     this.find("full").hidden = !root.fullscreenEnabled;
     this.find("full").onclick = () => (root.fullscreenElement ? root.exitFullscreen() : root.documentElement.requestFullscreen());
     this.find("sleep-note").hidden = "wakeLock" in navigator;
+    const sleeps = () => {
+      if (!("wakeLock" in navigator) && matchMedia("(pointer: coarse)").matches && !load("sleep")) this.hint(t("sleep_note"));
+      save("sleep", "said"); // once on a device
+    };
+    root.addEventListener("pointerup", sleeps, { once: true });
     const keepAwake = () => !root.hidden && navigator.wakeLock?.request("screen").catch(() => (this.find("sleep-note").hidden = false));
     root.addEventListener("visibilitychange", keepAwake);
     root.addEventListener("pointerdown", keepAwake, { once: true });

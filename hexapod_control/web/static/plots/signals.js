@@ -10,7 +10,7 @@ export const USUAL = ["vx", "vy", "wz", "coxa", "femur", "tibia", "battery", "te
 
 /**
  * @typedef {{column: string, name: string, color: string, dashed?: boolean}} Series
- * @typedef {{key: string, title: [string, Record<string, string>], unit: string, least: number, series: Series[], prefix?: string}} Signal
+ * @typedef {{key: string, title: [string, Record<string, string>], unit: string, least: number, series: Series[], prefix?: string, highest?: boolean}} Signal
  */
 
 /**
@@ -42,7 +42,7 @@ export function catalogue(legs) {
   add("height", "mm", 10, [{ column: "height", name: "", color: color(0) }]);
   add("margin", "mm", 20, [{ column: "margin", name: "", color: color(1) }]);
   add("battery", "V", 1, [{ column: "battery", name: "", color: color(0) }]);
-  add("temperature", "°C", 10, [], { prefix: "temperature " });
+  add("temperature", "°C", 10, [], { prefix: "temperature ", highest: true }); // of many lines only the highest is told from the others
   add("loops", "Hz", 10, [], { prefix: "loop " });
   for (const leg of legs)
     for (const joint of JOINTS) {

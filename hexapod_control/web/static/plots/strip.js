@@ -60,7 +60,7 @@ export class Strip {
     this.color = color;
     this.colors = this.series.map((one) => color(one.color));
     [this.line, this.muted, this.warn] = [color("line"), color("muted"), color("warn")];
-    const legends = this.series.filter((one) => one.name).map((one, i) => legend(has(one.name) ? t(one.name) : one.name, this.colors[i], one.dashed));
+    const legends = this.signal.highest ? [] : this.series.filter((one) => one.name).map((one, i) => legend(has(one.name) ? t(one.name) : one.name, this.colors[i], one.dashed));
     this.head.replaceChildren(this.title, ...legends, this.now);
   }
 
@@ -72,6 +72,12 @@ export class Strip {
     if (columns.length === this.series.length) return;
     this.series = columns.map((column, i) => ({ column, name: short(column.slice(prefix.length)), color: `leg-${i % 6}` }));
     if (this.color) this.restyle(this.color);
+  }
+
+  // Number of the series with the highest value now.
+  get highest() {
+    const values = this.series.map(({ column }) => this.history.column(column).at(-1) ?? -Infinity);
+    return values.reduce((best, value, k) => (value > values[best] ? k : best), 0);
   }
 
   get empty() {
@@ -98,8 +104,9 @@ export class Strip {
     const x = (/** @type {number} */ time) => LEFT + (width - LEFT - 2) * (1 - (now - time) / span);
     const y = (/** @type {number} */ v) => 4 + (height - 8) * (1 - (v - low) / (high - low));
     this.drawScale(c, y, low, high, width, height);
+    const highest = this.signal.highest ? this.highest : null;
     this.series.forEach(({ column, dashed }, k) => {
-      c.strokeStyle = this.colors[k];
+      c.strokeStyle = highest !== null ? (this.line ?? "") : this.colors[k];
       c.globalAlpha = dashed ? 0.5 : 1;
       c.setLineDash(dashed ? [4, 3] : []);
       c.lineWidth = 1.6;
@@ -107,6 +114,10 @@ export class Strip {
     });
     c.setLineDash([]);
     c.globalAlpha = 1;
+    if (highest !== null && this.series[highest]) {
+      [c.strokeStyle, c.lineWidth] = [this.warn ?? "", 2.2];
+      this.drawLine(c, history.column(this.series[highest].column), first, x, y);
+    }
     this.drawCursor(c, x, height);
   }
 
@@ -182,7 +193,8 @@ export class Strip {
       c.stroke();
     }
     const values = this.series.map(({ column }) => this.history.column(column)[index] ?? NaN);
-    const text = cursor === null && values.length > 2 ? "" : values.map((value) => (Number.isNaN(value) ? "–" : plain(value))).join(" · ");
+    const highest = this.signal.highest && this.series[this.highest];
+    const text = highest ? `${highest.name} ${plain(values[this.highest], 0)}` : cursor === null && values.length > 2 ? "" : values.map((value) => (Number.isNaN(value) ? "–" : plain(value))).join(" · ");
     if (this.now.textContent !== text) this.now.textContent = text;
   }
 
@@ -200,10 +212,12 @@ export class Strip {
       }
     }
     if (low > high) return [0, this.signal.least];
+    const positive = low >= 0;
     for (const { value } of this.marks) [low, high] = [Math.min(low, value), Math.max(high, value)];
     const middle = (low + high) / 2;
     const half = Math.max(high - low, this.signal.least) * 0.55;
-    return [middle - half, middle + half];
+    const bottom = positive ? Math.max(0, middle - half) : middle - half; // of what is never negative, no scale below zero
+    return [bottom, Math.max(middle + half, bottom + this.signal.least)];
   }
 }
 

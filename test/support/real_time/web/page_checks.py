@@ -4,7 +4,7 @@
 import struct
 import zlib
 
-SIZES = [(320, 568), (390, 844), (844, 390), (740, 360), (820, 1180), (1280, 720), (1440, 900), (1920, 1080)]
+SIZES = [(320, 568), (390, 844), (844, 390), (640, 360), (820, 1180), (1280, 720), (1440, 900), (1920, 1080)]
 SMALL = """[...document.querySelectorAll('button, select, input, .stick')].filter((e) => e.offsetParent).map((e) =>
   [e.id || e.textContent, e.getBoundingClientRect()]).filter(([, b]) => b.width < 43.5 || b.height < 43.5)
   .map(([n]) => n)"""
@@ -15,6 +15,13 @@ OUTSIDE = """['step', 'gait', 'stop', 'estop', 'left', 'right', 'speeds'].filter
 COVERED = """['step', 'stop', 'estop', 'left', 'right'].filter((id) => {
   const e = document.getElementById(id), b = e.getBoundingClientRect();
   return !e.contains(document.elementFromPoint(b.left + b.width / 2, b.top + b.height / 2)); })"""
+HIDDEN_ROBOT = """[...document.querySelectorAll('.picture canvas')].filter((e) => e.offsetParent).filter((e) => {
+  const b = e.getBoundingClientRect();
+  return document.elementFromPoint(b.left + b.width / 2, b.top + b.height / 2) !== e; }).map((e) => e.id)"""
+HIDDEN_TRIP = """(() => { const e = document.getElementById('trip-reset'), b = e.getBoundingClientRect();
+  return document.elementFromPoint(b.left + b.width / 2, b.top + b.height / 2) !== e; })()"""
+CUT = """[...document.querySelectorAll('#speeds button, #sheets button')].filter((e) => e.offsetParent &&
+  [e, e.parentElement].some((each) => each.scrollWidth > each.clientWidth + 1)).map((e) => e.textContent)"""
 NAMELESS = """[...document.querySelectorAll('button, select, input, [role=region], [role=group], canvas')].filter((e) =>
   !e.hidden && !(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.labels?.length ||
   e.textContent.trim())).map((e) => e.outerHTML)"""

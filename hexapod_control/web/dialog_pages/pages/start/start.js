@@ -129,7 +129,7 @@ $("file").onchange = async () => {
   if (!file) return;
   const reply = await ask("upload", { text: await file.text() });
   $("file").value = "";
-  $("refusal").textContent = reply?.refusal ?? "";
+  $("refusal").textContent = reply?.refusal ? t("refused_file", { reason: reply.refusal }) : "";
   if (reply?.name) showRobots(reply.name);
 };
 $("language").replaceChildren(...Object.entries(LANGUAGES).map(([key, name]) => new Option(name, key)));
