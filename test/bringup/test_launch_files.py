@@ -11,7 +11,7 @@ from support import launch_stubs
 from hexapod_control.bringup.node_graph import GraphError
 from hexapod_control.config.shipped_files import share
 
-FILES = ("sim", "bringup", "display", "teleop", "nav2")
+FILES = ("sim", "bringup", "display", "teleop", "rc", "nav2")
 OUTER = """
 from launch import LaunchDescription, LaunchService
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
