@@ -76,6 +76,7 @@ class AssistantClient(PatrolClient):
     """A robot client of an assistant, which also receives the health of all nodes."""
 
     source_name = "assistant"
+    node_name = "assistant"
 
     def __init__(self, options: ConnectionOptions) -> None:
         super().__init__(options)
@@ -93,6 +94,12 @@ class AssistantClient(PatrolClient):
             if status.name.startswith(self._prefix)
         }
         self.health = {**self.health, **heard}
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no other assistant is connected to the robot."""
+        sources = self._node.get_publishers_info_by_topic("driving")
+        return sum(info.node_name == self.node_name for info in sources) <= 1
 
 
 class ParentWatch:
@@ -222,6 +229,8 @@ class Assistant:
                     f"a person has taken over or stopped the robot: motions are refused for {left:.0f} s more; "
                     "ask the person before you move the robot again"
                 )
+            if not urgent and not self._robot.is_alone:
+                raise RobotError("another assistant is connected to this robot: end one of them, then wait 20 s")
             motion.answer.set_running_or_notify_cancel()  # from now on nobody else ends the answer
             self._motion = motion
         return motion

@@ -97,10 +97,11 @@ class RobotClient(ClientNode):
     """
 
     source_name = NAME
+    node_name = "operator"
 
     def __init__(self, options: ConnectionOptions) -> None:
         clock = Parameter("use_sim_time", value=options.sim_time)
-        super().__init__("operator", options.namespace, parameter_overrides=[clock])
+        super().__init__(self.node_name, options.namespace, parameter_overrides=[clock])
         self.twist = ZERO
         self.state = ""  # gait_state
         self.gait = ""

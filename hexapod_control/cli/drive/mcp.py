@@ -34,6 +34,9 @@ def run(args: argparse.Namespace) -> int:
     from hexapod_control.cli.drive.assistant_tools import server
 
     limits = AssistantLimits(**{name: getattr(args, name) for name, _ in quantities(AssistantLimits)})
-    with Assistant(connection(args), limits) as assistant:
-        server(assistant, moves=args.allow == MOVE).run("stdio")
+    try:
+        with Assistant(connection(args), limits) as assistant:
+            server(assistant, moves=args.allow == MOVE).run("stdio")
+    except* BrokenPipeError:
+        pass  # the client has ended while a tool answered
     return DONE

@@ -220,6 +220,24 @@ def test_a_person_who_drives_or_stops_the_robot_ends_the_walk_and_the_assistant_
     asyncio.run(run())
 
 
+def test_of_two_assistants_none_moves_the_robot_and_both_may_stop_it(robot):
+    async def run():
+        async with client("--allow", "move") as one:
+            async with client("--allow", "move") as other:
+                for opened in (one, other):
+                    end = time.monotonic() + WAIT_S
+                    while "another assistant is connected" not in (
+                        text := (await call(opened, "turn", degrees=0.0))[1]
+                    ):
+                        assert time.monotonic() < end, text
+                    assert (await call(opened, "stop"))[0]
+            end = time.monotonic() + WAIT_S
+            while not (await call(one, "turn", degrees=5.0))[0]:
+                assert time.monotonic() < end, "the other one is still there"
+
+    asyncio.run(run())
+
+
 def test_a_motion_is_played_by_its_name_and_a_stop_ends_it(robot):
     async def run():
         async with client("--allow", "move") as opened:
