@@ -14,7 +14,8 @@ import json
 import math
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,6 @@ from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.servos.bus.bus_interface import RawScale
 from hexapod_control.servos.calibration.dialog import DONE, Dialog, Prompt, agreed, name, yes_or_no
-from hexapod_control.servos.calibration.tour_file import TourFile
 from hexapod_control.servos.protocol_registry import PROTOCOLS, scale
 from hexapod_control.servos.settings.io_section import io_settings
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
@@ -66,9 +66,51 @@ WRITTEN = 5e-5  # [m] of a length or a hip from which on it is written
 LEFT_ALONE = 0.7  # share of the deviation before, from which on a zero counts as not observed
 BAR = 30  # characters of the picture
 SUFFIX = ".self-calibration"  # of the record, after the name of the robot file
+TOURS_SUFFIX = ".tours"  # of the tours
 
 Record = Callable[[Path, ServoSettings, PoseTour], None]
 """Takes a robot, as a file describes it, through a tour. Raises StageError."""
+
+
+class TourFile:
+    """Keeps the finished tours of one robot with one protocol next to its file until the end: after Ctrl-C they count.
+
+    Write failures are ignored, so that the self-calibration continues.
+    """
+
+    def __init__(self, file: RobotFile, protocol: str) -> None:
+        self._path = file.path.with_name(file.path.name + TOURS_SUFFIX)
+        self._measured_for = {"robot": read_text(file.path, newline=""), "protocol": protocol}
+        self._legs = len(file.robot.legs)
+
+    def write(self, poses: Sequence[StandingPose]) -> None:
+        """Keeps these poses."""
+        rows = [(pose.joints.tolist(), pose.tilt, pose.loads, pose.stance) for pose in poses]
+        with suppress(OSError):
+            replace_file(self._path, json.dumps({**self._measured_for, "poses": rows}))
+
+    def read(self) -> list[StandingPose]:
+        """The poses, none if the robot file has changed since."""
+        try:
+            document = json.loads(self._path.read_text(encoding="utf-8"))
+            rows = document.pop("poses")
+            return [self._pose(*row) for row in rows] if document == self._measured_for else []
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return []
+
+    def remove(self) -> None:
+        """Forgets the poses."""
+        with suppress(OSError):
+            self._path.unlink(missing_ok=True)
+
+    def _pose(
+        self, joints: list[list[float]], tilt: list[float] | None, loads: list[float], stance: int
+    ) -> StandingPose:
+        angles = np.array(joints, dtype=float).reshape(self._legs, 3)
+        pose = StandingPose(angles, (tilt[0], tilt[1]) if tilt else None, tuple(loads), int(stance))
+        if len(loads) != self._legs or not all(map(math.isfinite, (*angles.ravel(), *loads, *(pose.tilt or ())))):
+            raise ValueError("not a pose of this robot")
+        return pose
 
 
 class NotCalibratedError(RuntimeError):
