@@ -320,18 +320,19 @@ class LevelledSupport:
         return sum(risen) / len(risen) if risen else 0.0
 
 
-def levelled(now: FootSupport, tilt: Point, radius: float, last: LevelledSupport | None) -> LevelledSupport:
-    """The feet of a sample under a body with roll and pitch `tilt` [rad]; `radius` [m] is that of their balls.
+def levelled(robot: Robot, now: FootSupport, tilt: Point, last: LevelledSupport | None) -> LevelledSupport:
+    """The feet of a sample under a body with roll and pitch `tilt` [rad].
 
-    With fewer than three standing feet the last ground is kept.
+    With fewer than three standing feet the last ground is kept; at first the body lies on level ground.
     """
     placement = Placement(BodyPose(roll=tilt[0], pitch=tilt[1]), 0.0)
     feet = [placement.rotate(*foot) for foot in now.feet]
     plane = fit_plane([foot for foot, load in zip(feet, now.loads, strict=True) if load > 0.0])
-    slope, height = (last.slope, last.height) if last is not None else ((0.0, 0.0), now.attitude.z)
+    belly = 0.5 * robot.body.size[2] - robot.body.center[2]
+    slope, height = (last.slope, last.height) if last is not None else ((0.0, 0.0), belly)
     if plane is not None:
         slope = plane[:2]
-        height = radius * math.hypot(1.0, *slope) - plane[2]
+        height = robot.foot_radius * math.hypot(1.0, *slope) - plane[2]
     return LevelledSupport(tilt, tuple(z for _, _, z in feet), now.loads, slope, height)
 
 
@@ -411,7 +412,7 @@ class Odometry:
             self._bridged = 0.0
             step = self._scaled(step, turn)
         before = self._levelled
-        self._levelled = None if tilt is None else levelled(now, tilt, self._robot.foot_radius, before)
+        self._levelled = None if tilt is None else levelled(self._robot, now, tilt, before)
         if self._levelled is None or before is None:
             self._add(step, dt, turn)
         else:

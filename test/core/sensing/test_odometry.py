@@ -481,3 +481,17 @@ def test_with_the_tilt_of_an_imu_the_height_follows_a_slope_and_the_way_is_seen_
     assert odometry.pose.x == pytest.approx(way * math.cos(slope), abs=0.02 * way)
     assert odometry.attitude.pitch == pytest.approx(-slope, abs=0.02)
     assert odometry.attitude.z == pytest.approx(machine.walk.height / math.cos(slope), abs=0.003)
+
+
+def test_a_robot_that_stands_up_from_its_belly_leaves_the_ground_where_it_is():
+    machine = robot("phantomx")
+    odometry = Odometry(machine)
+    lying = 0.5 * machine.body.size[2] - machine.body.center[2]
+    heights = [lying] * 6 + np.linspace(lying, machine.walk.height, 50).tolist()
+    joints = np.zeros((len(machine.legs), 3))
+    for step, height in enumerate(heights):
+        feet = [(*leg.foothold, machine.foot_radius - height) for leg in machine.legs]
+        joints = inverse(machine, np.array(feet), joints).joints
+        odometry.update(joints, [1.0 if step > 5 else 0.0] * len(joints), DT, 0.0, (0.0, 0.0))
+        assert odometry.height == pytest.approx(0.0, abs=0.001)
+        assert odometry.attitude.z == pytest.approx(height, abs=0.001)
