@@ -13,6 +13,7 @@ let shown = {}; // what the server sent last
 let changed = false; // since the question was shown
 let count = 0; // of the newest request: replies to older ones are ignored
 let timer = 0;
+let assumed = new Set(); // keys of questions about numbers whose proposal was taken without a measurement
 let checked = null; // what `hexapod check` has said
 
 async function ask(act, fields = {}) {
@@ -63,6 +64,7 @@ function showQuestion(view) {
   $("fields").replaceChildren(...(view.choices.length ? choices(view) : view.fields.map(field)));
   $("back").disabled = view.number === 1;
   $("undo").disabled = !view.undo;
+  $("assume").hidden = true;
   refuse(view);
   const first = $("fields").querySelector("input:checked, select, input");
   if (matchMedia("(pointer: coarse)").matches) $("prompt").focus(); // the keyboard of a phone would hide the drawing
@@ -93,6 +95,11 @@ function choices(view) {
     const button = element("input", { type: "radio", name: "choice", value: word, checked: word === view.proposal });
     return element("label", { className: "choice" }, button, t(word));
   });
+}
+
+// Whether Next would take numbers that nobody has measured.
+function unmeasured() {
+  return shown.fields.length > 0 && !changed && !shown.overview[shown.number - 1].answer;
 }
 
 // The answer as it would be typed in the terminal; empty for the proposal.
@@ -130,6 +137,8 @@ async function showResult(view) {
   $("file").textContent = view.file;
   draw($("picture"), view.picture);
   $("command").textContent = view.command;
+  $("assumed").hidden = !assumed.size;
+  $("assumed").textContent = t("assumed", { count: assumed.size });
   $("done").focus();
   if (!checked) {
     $("verdict").textContent = t("checking");
@@ -152,10 +161,20 @@ function showVerdict(reply) {
 
 $("form").onsubmit = (event) => {
   event.preventDefault();
+  if (unmeasured() && !shown.refusal) {
+    $("assume").hidden = false;
+    return hint(t("measure_first"));
+  }
+  if (changed) assumed.delete(shown.key);
   move("answer", { key: shown.key, text: typed() });
+};
+$("assume").onclick = () => {
+  assumed.add(shown.key);
+  move("answer", { key: shown.key, text: "" });
 };
 $("fields").oninput = () => {
   changed = true;
+  $("assume").hidden = true;
   clearTimeout(timer);
   timer = setTimeout(follow, TYPING_PAUSE);
 };
