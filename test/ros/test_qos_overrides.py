@@ -9,6 +9,7 @@ from support.real_time.wires import start
 
 from hexapod_control.nodes.odometry.odometry import OdometryNode
 from hexapod_control.ros import qos
+from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.parameters import ParameterError
 
 ODOM = "qos_overrides./left/odom.publisher"
@@ -68,6 +69,13 @@ def test_what_is_no_qos_is_refused(bench, policy, value, text):
         odometry(bench, **{f"{ODOM}.{policy}": value})
     assert str(refused.value).startswith(f"{ODOM}.{policy}")
     assert text in str(refused.value)
+
+
+def test_an_override_for_a_topic_that_the_node_does_not_have_is_named(bench):
+    words = ["--ros-args", "-p", "qos_overrides./odm.publisher.depth:=7"]
+    node = bench.add(GuardedNode("any", cli_args=words, use_global_arguments=False))
+    text = "any has no topic for 'qos_overrides./odm.publisher.depth', which has no effect; give its full name"
+    bench.until(lambda: text in node.recent_reports(), what="the report")
 
 
 @pytest.mark.process
