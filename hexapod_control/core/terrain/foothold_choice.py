@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ from hexapod_control.core.kinematics.body_pose import Placement
 from hexapod_control.core.kinematics.leg_batch import inverse_over_arrays
 from hexapod_control.core.kinematics.leg_kinematics import base_to_hip, hip_to_base
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
-from hexapod_control.core.robot import Leg, Robot, Vector
+from hexapod_control.core.robot import Leg, Point, Robot, Vector
 from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.core.workspace.strides.stride_table import Disc
 
@@ -105,6 +105,8 @@ class GroundView:
     grid: TerrainGrid
     rotation: Array  # (3, 3) base_footprint to odom
     origin: Array  # (3,) [m] of base_footprint, on the map
+    start: Point = (0.0, 0.0)  # [m] where the robot began to see, on the map
+    radius: float = 0.0  # [m] around it, in which ground that is not known is that of the feet: no camera sees it
     # The height of the origin is corrected by the feet, so it is that of the map, not that of odom.
 
     @classmethod
@@ -114,20 +116,34 @@ class GroundView:
         base: tuple[Array, Array],
         placement: Placement,
         standing: Sequence[Vector],
+        start: Point = (0.0, 0.0),
+        radius: float = 0.0,
     ) -> GroundView:
         """The view of a robot whose base_link has a rotation (3, 3) and a position (3,) [m] in odom.
 
-        `standing` are the feet (x, y, z) [m] in base_footprint that stand on the ground.
+        `standing` are the feet (x, y, z) [m] in base_footprint that stand on the ground; `start` and `radius` [m] as in
+        the view.
         """
         turned, position = base
         rotation: Array = turned @ np.array(placement.rotation).T
         origin = position - rotation @ np.array(placement.to_footprint(0.0, 0.0, 0.0))
-        view = cls(grid, rotation, origin)
+        view = cls(grid, rotation, origin, start, radius)
         errors = view.errors(standing)
         known = errors[np.isfinite(errors)]
         if len(known):
-            view = cls(grid, rotation, origin + np.array((0.0, 0.0, float(np.median(known)))))
+            view = replace(view, origin=origin + np.array((0.0, 0.0, float(np.median(known)))))
         return view
+
+    def heights(self, x: Array, y: Array) -> Array:
+        """Heights [m] of the ground at points [m] of odom, in their shape; NaN where it is unknown."""
+        known = self.grid.heights(x, y)
+        missing = np.isnan(known)
+        if self.radius > 0.0 and missing.any():
+            a, b, c = self.rotation[:, 2]
+            felt = self.origin[2] - (a * (x - self.origin[0]) + b * (y - self.origin[1])) / c
+            near = np.hypot(x - self.start[0], y - self.start[1]) < self.radius
+            known = np.where(missing & near, felt, known)
+        return known
 
     def errors(self, feet: Sequence[Vector]) -> Array:
         """By how much [m] the map is higher than feet (x, y, z) [m] in base_footprint; NaN where it is unknown."""
@@ -192,7 +208,7 @@ class FootholdChooser:
             first.append(np.array(step.before.at[:2]))
         places = np.concatenate((np.array(first), places))
         sole = places[:, None, :] + self._sole
-        ground = view.grid.heights(sole[..., 0], sole[..., 1])
+        ground = view.heights(sole[..., 0], sole[..., 1])
         known = np.logical_and.reduce(np.isfinite(ground), axis=1)
         fitted = ground @ self._fit
         rough = np.abs(ground - fitted @ self._plane).max(axis=1)
@@ -267,7 +283,7 @@ class FootholdChooser:
         velocity = np.column_stack((twist.vx - twist.wz * y, twist.vy + twist.wz * x, np.zeros(len(now))))
         direction = velocity / max(twist.foot_speed(self._robot.foothold_radius), 1e-6)
         seen = view.to_odom(now[:, None, :] + AHEAD[:, None] * direction[:, None, :])
-        up = np.nan_to_num(view.grid.heights(seen[..., 0], seen[..., 1]) - seen[..., 2], nan=0.0).max(axis=1)
+        up = np.nan_to_num(view.heights(seen[..., 0], seen[..., 1]) - seen[..., 2], nan=0.0).max(axis=1)
         steps = np.flatnonzero(up > SAME_LEVEL)
         raised = leaving[steps]
         raised[:, 2] += up[steps] + RISE_MARGIN
@@ -315,7 +331,7 @@ class FootholdChooser:
         femur = knee[..., None, :] + FEMUR_POINTS[:, None] * (axis - knee)[..., None, :]
         bars = np.concatenate((tibia, femur), axis=-2) + (now - feet)[..., None, :]
         seen = view.to_odom(bars)
-        above = seen[..., 2] - view.grid.heights(seen[..., 0], seen[..., 1])
+        above = seen[..., 2] - view.heights(seen[..., 0], seen[..., 1])
         above = np.where(np.isnan(above), np.inf, above)
         radius = np.concatenate(
             (np.full(len(LEG_POINTS), leg.tibia.radius), np.full(len(FEMUR_POINTS), leg.femur.radius))
@@ -333,7 +349,7 @@ class FootholdChooser:
         across = np.array((-direction[1], direction[0])) / length if length > 1e-6 else np.array((1.0, 0.0))
         sides = way[:, None, :] + np.array((-1.0, 0.0, 1.0))[:, None] * PATH_HALF_WIDTH * np.array((*across, 0.0))
         seen = view.to_odom(sides)
-        heights = view.grid.heights(seen[..., 0], seen[..., 1]) - seen[..., 2]
+        heights = view.heights(seen[..., 0], seen[..., 1]) - seen[..., 2]
         relative = np.where(np.isnan(heights), 0.0, heights).max(axis=1) + way[:, 2]
         return tuple(relative.tolist())
 

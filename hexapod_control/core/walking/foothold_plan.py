@@ -22,7 +22,7 @@ from hexapod_control.core.gait.swing_trajectory import AIM_FROZEN
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.fits import fit_plane
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, moved_point
-from hexapod_control.core.robot import Robot, Vector
+from hexapod_control.core.robot import Point, Robot, Vector
 from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind
 from hexapod_control.core.terrain.foothold_choice import (
     Foothold,
@@ -42,6 +42,7 @@ DECIDED = 0.25  # [swing times] before its lift-off, from which a leg without a 
 SAME_COURSE = math.cos(math.radians(45.0))  # between the course without a foothold and one that is not tried again
 
 
+FELT = 1.6  # [distance of the farthest foothold] around the start, in which unseen ground counts as that of the feet
 OLD_S = 3.0  # without a newer map, after which it is not used
 SLOW_SHARE = 0.5  # of the speed, without the map with which the robot has walked
 JUDGED = 8  # last touch-downs that are compared with the map ...
@@ -84,6 +85,8 @@ class FootholdPlan(Copyable):
         self.speed_share = 1.0  # (0 to 1) at which the robot walks with what it sees
         self._age = 0.0  # [s] since a newer map came
         self._fits: tuple[bool, ...] = ()  # whether the last touch-downs fit the map
+        self._start: Point | None = None  # [m] in odom, where the robot began to use the map
+        self._felt = FELT * max(math.dist((0.0, 0.0), foothold) for foothold in robot.footholds)  # [m]
         self._planted: tuple[bool, ...] = (True,) * len(robot.legs)  # in the last tick
 
     def see(self, grid: TerrainGrid | None, base: tuple[Array, Array] | None) -> None:
@@ -106,6 +109,8 @@ class FootholdPlan(Copyable):
 
     def _turn_to(self, sight: Sight) -> None:
         self.sight = sight
+        if sight is not Sight.USED:
+            self._start = None
         self.speed_share = SLOW_SHARE if sight in DOUBTS else 1.0
 
     def step(self, dt: float, walk: WalkController, touching: Sequence[bool] | None) -> None:
@@ -122,7 +127,10 @@ class FootholdPlan(Copyable):
             for leg, foot in enumerate(motion.feet)
             if foot.state.planted and (touching is None or touching[leg])
         ]
-        view = GroundView.of(self.grid, self._base, walk.body.placement, standing)
+        if self._start is None:
+            x, y, _ = self._base[1].tolist()
+            self._start = x, y
+        view = GroundView.of(self.grid, self._base, walk.body.placement, standing, self._start, self._felt)
         self._judge(view, motion, touching)
         if self.sight is Sight.MISFIT:
             self._forget(motion)

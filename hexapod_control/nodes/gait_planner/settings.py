@@ -74,7 +74,9 @@ class PlannerSettings(RobotSettings):
         **LIVE,
     )
     map_footholds: bool = choice(
-        True, "step where terrain_map, if it is published, shows a place to stand, and stop where there is none", **LIVE
+        False,
+        "step where terrain_map, if it is published, shows a place to stand, and stop where there is none",
+        **LIVE,
     )
     imu_levelling: bool = choice(False, "keep the body level by imu/data, as far as the legs reach", **LIVE)
     course_correction_max: float = number(

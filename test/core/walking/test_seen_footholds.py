@@ -78,6 +78,16 @@ def test_after_a_stop_before_an_edge_the_robot_walks_away_from_it():
     assert here.x < edge.x - 0.1
 
 
+def test_ground_that_no_camera_sees_counts_as_that_of_the_feet_about_the_start_and_is_not_walked_on_elsewhere():
+    """A camera in front: the robot sees what is ahead of it, and neither what is under it nor what is behind."""
+    grid = ground(lambda x, y: np.where(x > 0.3, 0.0, math.nan))
+    _, planner, here = walked(FORWARD, grid, 8.0)
+    assert planner.view.mishap is None and here.x > 0.3
+    _, planner, here = walked(Twist(-0.06, 0.0, 0.0), grid, 12.0)
+    assert "the ground there is unknown" in planner.view.mishap.text
+    assert here.x > -0.3
+
+
 def rough_ground(seed):
     """A function of x and y [m] with blocks of random height."""
     heights = np.random.default_rng(seed).uniform(-0.03, 0.03, (60, 60))
