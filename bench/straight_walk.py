@@ -2,7 +2,8 @@
 """Measures whether robots with the errors of ordinary servos walk as commanded.
 
 `python bench/straight_walk.py` runs planner and physics in lock step on flat ground, with an IMU, measured joints and
-contacts of the feet. Robots are drawn by a seed: ideal, before calibration, and after one on the floor.
+contacts of the feet. Robots are drawn by a seed: ideal, typical as in `hexapod sim`, before calibration, and after one on
+the floor.
 
 ratio    way along the commanded course over the commanded one; on the spot the turn
 turn     heading beyond the commanded one, per metre
@@ -16,7 +17,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,7 +30,7 @@ from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Twist, log
 from hexapod_control.core.planner.planner import Planner
-from hexapod_control.core.reality import Reality
+from hexapod_control.core.reality import IDEAL, TYPICAL, Reality, reality
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.sensor_inputs import RELEASE_SHARE, Adaptation, MishapDetection
 from hexapod_control.core.statics.static_stability import GRAVITY, MIN_SUPPORTING_FEET
@@ -64,10 +65,11 @@ class Errors(NamedTuple):
         )
 
 
-STAGES = {
-    "ideal": Errors(),
-    "before": Errors(math.radians(2.0), math.radians(1.0), 0.04, 0.002),
-    "after": Errors(math.radians(0.4), math.radians(1.0), 0.04, 0.0005),
+STAGES: Mapping[str, Callable[[Robot, int], Reality]] = {
+    IDEAL: Errors().drawn,
+    TYPICAL: lambda robot, seed: reality(robot, TYPICAL, seed),
+    "before": Errors(math.radians(2.0), math.radians(1.0), 0.04, 0.002).drawn,
+    "after": Errors(math.radians(0.4), math.radians(1.0), 0.04, 0.0005).drawn,
 }
 COURSES = {  # as shares of a speed [m/s]; the turn per metre
     "forwards": Twist(1.0, 0.0, 0.0),
@@ -182,12 +184,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(error, file=sys.stderr)
             return 2
         for stage, course, seed in (
-            (s, c, k) for c in chosen.courses for s in chosen.stages for k in (chosen.seeds if s != "ideal" else [0])
+            (s, c, k) for c in chosen.courses for s in chosen.stages for k in (chosen.seeds if s != IDEAL else [0])
         ):
             adaptation = UNCORRECTED if chosen.uncorrected else Adaptation()
             label = f"{name} {stage} {course} {seed}"
             try:
-                run = standing(file, STAGES[stage].drawn(file.robot, seed), adaptation, chosen.sensors, seed)
+                run = standing(file, STAGES[stage](file.robot, seed), adaptation, chosen.sensors, seed)
                 speed = chosen.speed or min(0.1, 0.4 * run.planner.view.maxima().vx)
                 print(line(label, walk(run, COURSES[course].scaled(speed))), flush=True)
             except WalkError as error:

@@ -22,7 +22,7 @@ from hexapod_control.core.quantity import Quantity
 from hexapod_control.core.robot import FRICTION_SHARE, Leg, Robot, ServoTraits
 from hexapod_control.core.sensing.foot_force_estimator import MOTOR_TIME_CONSTANT_S
 
-IDEAL = "ideal"
+IDEAL, TYPICAL, WORN = "ideal", "typical", "worn"
 SEED = Quantity("", 0, 2**31 - 1, "seed of the errors: the robot that has them", 0, whole=True)
 AIR_DEGC = 25.0
 COPPER_PER_K = 0.0039  # more resistance of a winding
@@ -160,7 +160,7 @@ _WORN: Mapping[str, _Spread] = {
     "imu_mounting": _Spread(0.0, math.radians(2.0)),
     "gyro_bias": _Spread(0.0, math.radians(0.2)),
 }
-REALITIES: Mapping[str, Mapping[str, _Spread]] = {IDEAL: {}, "typical": _TYPICAL, "worn": _WORN}
+REALITIES: Mapping[str, Mapping[str, _Spread]] = {IDEAL: {}, TYPICAL: _TYPICAL, WORN: _WORN}
 
 
 def _traits(robot: Robot) -> dict[str, Array]:

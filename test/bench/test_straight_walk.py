@@ -23,7 +23,7 @@ RISER_M = 0.06
 
 def test_a_robot_calibrated_by_hand_walks_as_commanded_on_three_feet():
     """Without corrections it makes 94 % of its way, turns by 2.6 degrees per metre, and often stands on two feet."""
-    run = standing(FILE, STAGES["before"].drawn(FILE.robot, 2), Adaptation())
+    run = standing(FILE, STAGES["before"](FILE.robot, 2), Adaptation())
     found = walk(run, AHEAD, seconds=7.0, settling=6.0)
     assert 0.95 <= found.ratio <= 1.05 and abs(found.turn) <= 1.0
     assert found.three_feet >= 0.99 and found.slip <= 0.01
