@@ -2,8 +2,8 @@
 """Measures whether robots with the errors of ordinary servos walk as commanded.
 
 `python bench/straight_walk.py` runs planner and physics in lock step on flat ground, with an IMU, measured joints and
-contacts of the feet. Robots are drawn by a seed: ideal, typical as in `hexapod sim`, before calibration, and after one on
-the floor.
+contacts of the feet. Robots are drawn by a seed: ideal, typical as in `hexapod sim`, before
+calibration, and after one on the floor.
 
 ratio    way along the commanded course over the commanded one; on the spot the turn
 turn     heading beyond the commanded one, per metre
