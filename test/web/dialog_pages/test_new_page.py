@@ -61,7 +61,7 @@ class Desk:
         self.page.call("Input.insertText", text=text)
 
     def enter(self, question, by_mouse=False):
-        """Presses Enter or Next, takes a proposal unmeasured if a measurement is wanted, and waits for this question."""
+        """Presses Enter or Next, takes a proposal if a measurement is wanted, and waits for this question."""
         before = self.page.js(KEY)
         if by_mouse:
             self.page.click("#next")
