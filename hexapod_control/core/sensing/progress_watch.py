@@ -5,7 +5,9 @@ The way that the standing feet make under the body, by their measured joints, is
 WATCHED_S. Feet that press against a riser bear load and stay under the body, while the others slip: the body makes no
 way, although the mean of the feet makes half of it. But then the feet disagree, by 23 to 35 % of the way before risers
 of 50 to 100 mm in physics, and by 5 % on ground where all grip. So what they disagree by is no way made: less than
-MIN_SHARE without it was less than half of the way even among blocks that catch feet. It needs the loads of the feet:
+MIN_SHARE without it was less than half of the way even among blocks that catch feet. Play and wrong zeros make feet
+disagree by a fixed way in every cycle, which in a slow walk is all of it: so their mean must fall short, too, by more
+than typical robots lose. It needs the loads of the feet:
 without them every planned foot counts, and feet that slip look like feet that grip.
 
 What is known of the cause is named: joints that are off their targets much farther than those of other legs, a slope,
@@ -28,6 +30,7 @@ from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind, tilt_a
 WATCHED_S = 5.0
 PART_S = 1.0  # of the watched time, after which it is judged again
 MIN_SHARE = 0.25  # of the executed way
+MEAN_SHARE = 0.7  # of it, made by the mean of the feet: typical robots make more, even slowly
 MIN_MISSED = 0.25  # [foothold radii] of the way: play of gears and slow gaits miss less in the watched time
 MIN_KNOWN_SHARE = 0.7  # of the time in which the motion over the feet is known
 HELD_RAD = math.radians(4.0)  # off its target: a joint whose leg is held ...
@@ -56,7 +59,8 @@ class _Part:
     time: float = 0.0  # [s]
     known: float = 0.0  # [s]
     way: float = 0.0  # [m] executed, of the feet
-    made: float = 0.0  # [m] measured, along the executed motion, without what the feet disagree by
+    mean: float = 0.0  # [m] measured, along the executed motion
+    made: float = 0.0  # [m] the same, without what the feet disagree by
     errors: tuple[float, ...] = ()  # [rad] largest of each leg
 
 
@@ -90,12 +94,14 @@ class ProgressWatch(Copyable):
     def step(self, dt: float, sample: ProgressSample) -> None:
         """Processes a tick of `dt` [s] of a walk."""
         now = self._now
-        made = 0.0 if sample.moved is None else self._along(sample.moved, sample.executed) - sample.slip
+        mean = 0.0 if sample.moved is None else self._along(sample.moved, sample.executed)
+        made = 0.0 if sample.moved is None else mean - sample.slip
         errors = tuple(sample.errors or ())
         self._now = _Part(
             time=now.time + dt,
             known=now.known + (dt if sample.moved is not None else 0.0),
             way=now.way + sample.executed.foot_speed(self.radius) * dt,
+            mean=now.mean + mean,
             made=now.made + made,
             errors=tuple(map(max, now.errors, errors)) if now.errors and errors else now.errors or errors,
         )
@@ -120,13 +126,15 @@ class ProgressWatch(Copyable):
         return (motion.vx * course.vx + motion.vy * course.vy + radius * motion.wz * course.wz) / size
 
     def _judge(self, sample: ProgressSample) -> None:
-        time, known, way, made = (
-            sum(getattr(part, name) for part in self._parts) for name in ("time", "known", "way", "made")
+        time, known, way, mean, made = (
+            sum(getattr(part, name) for part in self._parts) for name in ("time", "known", "way", "mean", "made")
         )
         if time < WATCHED_S - 0.5 * PART_S or known < MIN_KNOWN_SHARE * time or way <= 0.0:
             return
         share = made * time / known / way
-        if share >= MIN_SHARE or (1.0 - share) * way < MIN_MISSED * self.radius:
+        if share >= MIN_SHARE or mean * time / known >= MEAN_SHARE * way:
+            return
+        if (1.0 - share) * way < MIN_MISSED * self.radius:
             return
         self._course = sample.executed
         text = f"the robot makes no way: in {WATCHED_S:g} s its feet have made {100.0 * max(share, 0.0):.0f} % of it"

@@ -52,6 +52,11 @@ def test_feet_of_which_some_stay_under_the_body_while_others_slip_make_no_way():
     assert after(20.0, 0.5, slip=0.05).mishap is None
 
 
+def test_feet_that_disagree_by_play_in_a_slow_walk_are_no_mishap_while_their_mean_gets_on():
+    assert after(20.0, 0.8, slip=0.8, twist=Twist(0.02, 0.0, 0.0)).mishap is None
+    assert after(20.0, 0.5, slip=0.8, twist=Twist(0.02, 0.0, 0.0)).mishap.kind is MishapKind.HINDERED
+
+
 def test_a_stop_begins_a_new_count_and_the_same_course_is_refused_until_a_zero_or_another_one():
     watch = after(4.0, 0.1)
     watch.rest()
