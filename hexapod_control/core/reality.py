@@ -22,7 +22,9 @@ from hexapod_control.core.quantity import Quantity
 from hexapod_control.core.robot import FRICTION_SHARE, Leg, Robot, ServoTraits
 from hexapod_control.core.sensing.foot_force_estimator import MOTOR_TIME_CONSTANT_S
 
-IDEAL, TYPICAL, WORN = "ideal", "typical", "worn"
+IDEAL = "ideal"
+TYPICAL = "typical"
+WORN = "worn"
 SEED = Quantity("", 0, 2**31 - 1, "seed of the errors: the robot that has them", 0, whole=True)
 AIR_DEGC = 25.0
 COPPER_PER_K = 0.0039  # more resistance of a winding
