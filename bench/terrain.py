@@ -77,8 +77,8 @@ class CameraMap:
 
     def see(self) -> tuple[TerrainGrid, Base] | None:
         """Map and pose now; None until there is a map."""
-        simulation, senses = self._run.simulation, self._run.planner.sensors
-        imu = senses.imu
+        simulation = self._run.simulation
+        imu = self._run.planner.sensors.imu
         least = MIN_LOAD_SHARE * self._robot.mass * GRAVITY
         loads = [force if force > least else 0.0 for force in simulation.foot_forces.tolist()]
         turn = None if self._heading is None or imu.heading is None else wrap(imu.heading - self._heading)
@@ -151,10 +151,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         run = SensingLockstep(simulation, planner, Adaptation(touch_down=True), seed)
         run.stand()
         walks.append(walk(run, seed, options))
-        end, words = walks[-1].end, "" if planner.view.mishap is None else planner.view.mishap.text
+        mishap = planner.view.mishap
+        words = "" if mishap is None else mishap.text
         touched = ", ".join(f"{part} {count}" for part, count in walks[-1].contacts.most_common(4)) or "nothing"
         print(
-            f"{seed:3d} {end:7s} {walks[-1].seconds:6.1f} s, {walks[-1].tilt:4.1f} deg, touched {touched}; {words}",
+            f"{seed:3d} {walks[-1].end:7s} {walks[-1].seconds:6.1f} s, {walks[-1].tilt:4.1f} deg, touched {touched}; {words}",
             flush=True,
         )
     good = [each for each in walks if each.end == "passed"]
