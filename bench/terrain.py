@@ -150,12 +150,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         planner.sensors.mishap_detection = MishapDetection(falls=True, legs=True)
         run = SensingLockstep(simulation, planner, Adaptation(touch_down=True), seed)
         run.stand()
-        walks.append(walk(run, seed, options))
+        last = walk(run, seed, options)
+        walks.append(last)
         mishap = planner.view.mishap
         words = "" if mishap is None else mishap.text
-        touched = ", ".join(f"{part} {count}" for part, count in walks[-1].contacts.most_common(4)) or "nothing"
+        touched = ", ".join(f"{part} {count}" for part, count in last.contacts.most_common(4)) or "nothing"
         print(
-            f"{seed:3d} {walks[-1].end:7s} {walks[-1].seconds:6.1f} s, {walks[-1].tilt:4.1f} deg, touched {touched}; {words}",
+            f"{seed:3d} {last.end:7s} {last.seconds:6.1f} s, {last.tilt:4.1f} deg, touched {touched}; {words}",
             flush=True,
         )
     good = [each for each in walks if each.end == "passed"]
