@@ -14,6 +14,7 @@ import sys
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 from sensing_lockstep import SensingLockstep, tilt
@@ -98,7 +99,7 @@ class CameraMap:
         return rotation @ np.array(attitude.rotation()), rotation @ np.array(attitude[:3]) + np.array(foot[:3])
 
     def _insert(self, frame: DepthFrame) -> None:
-        (rotation, position), joints = frame.label  # type: ignore[misc]
+        (rotation, position), joints = cast("tuple[Base, Array]", frame.label)
         points = frame.points_in_base
         points = points[~on_robot(self._robot, joints, points)]
         origin = rotation @ np.array(frame.camera.position) + position
