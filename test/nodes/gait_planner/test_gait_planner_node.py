@@ -371,6 +371,7 @@ def test_diagnostics_show_rate_source_and_last_refusal(bench):
         "payload": "unknown: needs servos that report load",
         "foot_states": "off",
         "imu/data": "off",
+        "terrain_map": "off",
     }
     assert "linear.x is nan" in values()[""]
     assert int(values()["overruns"]) >= 0

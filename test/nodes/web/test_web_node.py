@@ -299,7 +299,7 @@ def test_buttons_call_services_and_refusals_come_back(web):
     web.until(lambda: needed <= {row["name"] for row in visitor.received("status")[-1]["diagnostics"]})
     visitor.send("request", what="estop")
     web.until(lambda: visitor.received("state")[-1]["now"]["say"] == "estop_by")
-    assert visitor.received("state")[-1]["now"]["values"]["by"] == "visitor 2"
+    assert visitor.received("state")[-1]["now"]["values"]["by"] == "visitor"
     web.until(lambda: len(services.called) == 4)
     assert set(services.called[2:]) == {"stop", "estop True"}
     visitor.send("request", what="rearm")
@@ -413,7 +413,7 @@ def test_a_watcher_stops_the_driver(web):
     web.until(lambda: web.speed == 0.0, 0.4)
     web.until(lambda: services.called == ["stop"])
     web.until(lambda: driver.received("stopped") and stops(driver))
-    assert stops(driver) == [("log_stop", 0, "visitor 3")]
+    assert stops(driver) == [("log_stop", 0, "visitor 2")]
 
 
 def test_two_drivers_do_not_mix(web):
