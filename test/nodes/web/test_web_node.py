@@ -306,7 +306,7 @@ def test_buttons_call_services_and_refusals_come_back(web):
     web.until(lambda: len(services.called) == 7)
     assert services.called[4:] == ["estop False", "reset_fault", "arm"]
     web.until(lambda: visitor.received("answer")[-1]["what"] == "arm")
-    assert stops(visitor) == [("log_estop", 2, "visitor 2")]
+    assert stops(visitor) == [("log_estop", 2, "visitor")]
     services.refused.add("reset_fault")  # the fault persists
     visitor.send("request", what="rearm")
     web.until(lambda: visitor.received("answer")[-1]["what"] == "reset_fault")
