@@ -25,10 +25,11 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import Twist, wrap
 from hexapod_control.core.planner.planner import Planner
-from hexapod_control.core.sensing.cameras import USUAL_CAMERAS
+from hexapod_control.core.sensing.cameras import USUAL_CAMERAS, optical_rotation
 from hexapod_control.core.sensing.odometry import Odometry
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
 from hexapod_control.core.statics.static_stability import GRAVITY
+from hexapod_control.core.terrain.depth_image import depth_points
 from hexapod_control.core.terrain.height_map import HeightMap, TerrainGrid
 from hexapod_control.core.terrain.own_legs import on_robot
 from hexapod_control.evaluation.lockstep import CONTROL_PERIOD_S, planar_pose
@@ -100,11 +101,12 @@ class CameraMap:
 
     def _insert(self, frame: DepthFrame) -> None:
         (rotation, position), joints = cast("tuple[Base, Array]", frame.label)
-        points = frame.points_in_base
-        points = points[~on_robot(self._robot, joints, points)]
-        origin = rotation @ np.array(frame.camera.position) + position
+        camera = frame.camera
+        lens = np.array(camera.position)
+        points = depth_points(frame.depth, camera.focal, camera.center) @ optical_rotation(camera).T + lens
+        points = points[~on_robot(self._robot, joints, points, lens)]
         self._map.move(float(position[0]), float(position[1]))
-        self._map.insert(points @ rotation.T + position, origin, frame.time)
+        self._map.insert(points @ rotation.T + position, rotation @ lens + position, frame.time)
         self._grid = self._map.grid()
 
 

@@ -1,35 +1,65 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which points of a scan lie on the robot itself."""
+"""Which points of a scan lie on the robot itself, or are seen too close past one of its legs.
+
+A depth sensor that sees a leg and the ground behind it in one pixel measures something between them. Such points are as
+high as a leg, and stand in the map where the leg has been; so a point counts as the robot if its line of sight passes
+a leg within MARGIN, wherever on that line it was measured.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
-from hexapod_control.core.robot import Robot
+from hexapod_control.core.robot import Leg, Robot
 
-MARGIN = 0.015  # [m] around the legs: noise of the range, servo horns and brackets
+MARGIN = 0.015  # [m] around the legs: noise of the range, servo horns and brackets, a pixel beside the leg
 
 
-def on_robot(robot: Robot, joints: Array, points: Array) -> NDArray[np.bool_]:
-    """Which points (n, 3) [m] of base_link lie on the trunk or on a leg with joints (legs, 3) [rad]."""
+def on_robot(robot: Robot, joints: Array, points: Array, lens: ArrayLike) -> NDArray[np.bool_]:
+    """Which points (n, 3) [m] lie on the trunk, or on or behind a leg with joints (legs, 3) [rad].
+
+    They are seen from `lens` (3,) [m]; all in base_link.
+    """
     low, high = (np.array(robot.body.center) + side * 0.5 * np.array(robot.body.size) for side in (-1.0, 1.0))
-    found = [((points > low - MARGIN) & (points < high + MARGIN)).all(axis=1)]
-    for leg, angles in zip(robot.legs, joints.tolist(), strict=True):
-        knee, foot = (np.array(hip_to_base(leg, point)) for point in leg_forward(leg, tuple(angles)))
-        hip = np.array(leg.hip)
-        for start, end, radius in ((hip, knee, leg.femur.radius), (knee, foot, leg.tibia.radius)):
-            found.append(_near(points, start, end, max(radius, robot.foot_radius) + MARGIN))
-    return np.logical_or.reduce(found)
+    on_trunk = ((points > low - MARGIN) & (points < high + MARGIN)).all(axis=1)
+    chains = np.array([_chain(leg, angles) for leg, angles in zip(robot.legs, joints.tolist(), strict=True)])
+    radii = [(leg.coxa.radius, leg.femur.radius, max(leg.tibia.radius, robot.foot_radius)) for leg in robot.legs]
+    starts, ends = chains[:, :-1].reshape(-1, 3), chains[:, 1:].reshape(-1, 3)
+    sights = points - np.asarray(lens, dtype=float)
+    passed = _passed(sights, starts - lens, ends - lens, np.array(radii).ravel() + MARGIN)
+    found: NDArray[np.bool_] = on_trunk | passed
+    return found
 
 
-def _near(points: Array, start: Array, end: Array, distance: float) -> NDArray[np.bool_]:
-    """Which points lie within a distance of a segment."""
-    along = end - start
-    away = points - start
-    share = np.clip(away @ along / max(float(along @ along), 1e-12), 0.0, 1.0)
-    away = away - share[:, np.newaxis] * along
-    near: NDArray[np.bool_] = (away * away).sum(axis=1) < distance**2
+def _chain(leg: Leg, joints: list[float]) -> list[tuple[float, float, float]]:
+    """Hip, femur axis, knee and foot [m] of a leg in base_link."""
+    coxa, femur, tibia = joints
+    c, s = np.cos(coxa), np.sin(coxa)
+    r, d = leg.coxa.length, leg.femur_lateral
+    axis = float(r * c - d * s), float(r * s + d * c), leg.femur_vertical
+    return [leg.hip, *(hip_to_base(leg, point) for point in (axis, *leg_forward(leg, (coxa, femur, tibia))))]
+
+
+def _passed(sights: Array, starts: Array, ends: Array, distances: Array) -> NDArray[np.bool_]:
+    """Which lines from the origin to points (n, 3) come nearer to one of k segments than its distance.
+
+    One whose nearest point is the origin leads away from the segment, and does not count: a lens may be near a leg.
+    Source: C. Ericson, Real-Time Collision Detection, section 5.1.9, as `segment_distance` of leg_clearance.
+    """
+    along = ends - starts
+    uu = np.maximum((sights * sights).sum(axis=1), 1e-12)[:, np.newaxis]
+    vv = np.maximum((along * along).sum(axis=1), 1e-12)
+    ww = (starts * starts).sum(axis=1)
+    vw = -(along * starts).sum(axis=1)
+    uv = sights @ along.T
+    uw = -sights @ starts.T
+    determinant = np.maximum(uu * vv - uv * uv, 1e-15 * uu * vv)
+    s = np.clip((uv * vw - uw * vv) / determinant, 0.0, 1.0)
+    t = np.clip((uv * s + vw) / vv, 0.0, 1.0)
+    s = np.clip((uv * t - uw) / uu, 0.0, 1.0)
+    squares = ww + s * (s * uu + 2.0 * uw - 2.0 * t * uv) + t * (t * vv - 2.0 * vw)
+    near: NDArray[np.bool_] = ((squares < distances**2) & (s > 0.0)).any(axis=1)
     return near

@@ -264,7 +264,7 @@ class TerrainMapNode(GuardedNode):
                 self.report(f"pose {scan.topic}", ReportLevel.WARNING, text)
             return True
         points = mounted.apply(scan.points)
-        points = points[~self._on_robot(points, scan.time)]
+        points = points[~self._on_robot(points, mounted.position, scan.time)]
         if scan.time >= self.terrain.time:
             self.terrain.move(float(base.position[0]), float(base.position[1]))
         self.terrain.insert(base.apply(points), base.apply(mounted.position), scan.time)
@@ -272,12 +272,12 @@ class TerrainMapNode(GuardedNode):
         sensor.placed = time.monotonic()
         return True
 
-    def _on_robot(self, points: Array, stamp: float) -> NDArray[np.bool_]:
-        """Which points (n, 3) [m] of base_link lie on the robot; none if its joints are not known at that time."""
+    def _on_robot(self, points: Array, lens: Array, stamp: float) -> NDArray[np.bool_]:
+        """Which points (n, 3) [m] are the robot's own, all in base_link; none if its joints are not known then."""
         near = min(self._joints, key=lambda sample: abs(sample[0] - stamp), default=None)
         if near is None or abs(near[0] - stamp) > MAX_JOINT_AGE_S:
             return np.zeros(len(points), dtype=bool)
-        return on_robot(self._robot, near[1], points)
+        return on_robot(self._robot, near[1], points, lens)
 
     def _feel(self) -> None:
         """Puts the newest contacts into the map, once the pose of the body at their time is known."""
