@@ -23,6 +23,7 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import Twist, wrap
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.sensing.cameras import USUAL_CAMERAS, optical_rotation
@@ -90,6 +91,11 @@ class CameraMap:
         frame = self._camera.step(simulation, label=(base, simulation.joints.copy()))
         if frame is not None:
             self._insert(frame)
+            rotation, position = base
+            standing = forward(self._robot, simulation.joints)[np.array(loads) > 0.0]
+            feet = standing @ rotation.T + position - (0.0, 0.0, self._robot.foot_radius)
+            self._map.feel(feet, simulation.time)
+            self._grid = self._map.grid()
         return None if self._grid is None else (self._grid, base)
 
     def _base(self) -> Base:
@@ -107,7 +113,6 @@ class CameraMap:
         points = points[~on_robot(self._robot, joints, points, lens)]
         self._map.move(float(position[0]), float(position[1]))
         self._map.insert(points @ rotation.T + position, rotation @ lens + position, frame.time)
-        self._grid = self._map.grid()
 
 
 @dataclass
