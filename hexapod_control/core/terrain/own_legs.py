@@ -28,8 +28,8 @@ def on_robot(robot: Robot, joints: Array, points: Array, lens: ArrayLike) -> NDA
     chains = np.array([_chain(leg, angles) for leg, angles in zip(robot.legs, joints.tolist(), strict=True)])
     radii = [(leg.coxa.radius, leg.femur.radius, max(leg.tibia.radius, robot.foot_radius)) for leg in robot.legs]
     starts, ends = chains[:, :-1].reshape(-1, 3), chains[:, 1:].reshape(-1, 3)
-    sights = points - np.asarray(lens, dtype=float)
-    passed = _passed(sights, starts - lens, ends - lens, np.array(radii).ravel() + MARGIN)
+    eye = np.asarray(lens, dtype=float)
+    passed = _passed(points - eye, starts - eye, ends - eye, np.array(radii).ravel() + MARGIN)
     found: NDArray[np.bool_] = on_trunk | passed
     return found
 
