@@ -8,6 +8,8 @@ a leg within MARGIN, wherever on that line it was measured.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -27,9 +29,11 @@ def on_robot(robot: Robot, joints: Array, points: Array, lens: ArrayLike) -> NDA
     on_trunk = ((points > low - MARGIN) & (points < high + MARGIN)).all(axis=1)
     chains = np.array([_chain(leg, angles) for leg, angles in zip(robot.legs, joints.tolist(), strict=True)])
     radii = [(leg.coxa.radius, leg.femur.radius, max(leg.tibia.radius, robot.foot_radius)) for leg in robot.legs]
-    starts, ends = chains[:, :-1].reshape(-1, 3), chains[:, 1:].reshape(-1, 3)
     eye = np.asarray(lens, dtype=float)
-    passed = _passed(points - eye, starts - eye, ends - eye, np.array(radii).ravel() + MARGIN)
+    seen = chains - eye
+    starts = seen[:, :-1].reshape(-1, 3)
+    ends = seen[:, 1:].reshape(-1, 3)
+    passed = _passed(points - eye, starts, ends, np.array(radii).ravel() + MARGIN)
     found: NDArray[np.bool_] = on_trunk | passed
     return found
 
@@ -37,9 +41,11 @@ def on_robot(robot: Robot, joints: Array, points: Array, lens: ArrayLike) -> NDA
 def _chain(leg: Leg, joints: list[float]) -> list[tuple[float, float, float]]:
     """Hip, femur axis, knee and foot [m] of a leg in base_link."""
     coxa, femur, tibia = joints
-    c, s = np.cos(coxa), np.sin(coxa)
-    r, d = leg.coxa.length, leg.femur_lateral
-    axis = float(r * c - d * s), float(r * s + d * c), leg.femur_vertical
+    c = math.cos(coxa)
+    s = math.sin(coxa)
+    r = leg.coxa.length
+    d = leg.femur_lateral
+    axis = r * c - d * s, r * s + d * c, leg.femur_vertical
     return [leg.hip, *(hip_to_base(leg, point) for point in (axis, *leg_forward(leg, (coxa, femur, tibia))))]
 
 
