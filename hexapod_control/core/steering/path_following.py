@@ -146,7 +146,7 @@ class Pursuit:
             direction = math.atan2(y, x)
             far = math.hypot(x, y)
             free = free_distance(obstacles, direction, disc)
-            if free >= min(CLEAR_DISTANCE, math.hypot(*target)) and far > 0.0:
+            if free >= min(CLEAR_DISTANCE, math.hypot(*target)) and (far > 0.0 or not any(target)):
                 self._last = None
                 return direction, free, PursuitPhase.WALKING
         self._start = pose[:2]

@@ -107,6 +107,14 @@ def test_an_aligned_heading_follows_the_path_and_a_free_one_stays():
     assert {pose.yaw for pose, _ in free} == {0.0}
 
 
+def test_a_robot_turns_on_the_spot_exactly_where_it_stands():
+    pose = Pose(0.3, -0.2, 0.5)
+    pursuit = Pursuit([Waypoint(pose.x, pose.y, 0.6, PursuitHeading.FREE)])
+    command = pursuit.step(pose, LIMITS, NOTHING, 0.1)
+    assert (command.phase, command.twist.vx, command.twist.vy) == (PursuitPhase.WALKING, 0.0, 0.0)
+    assert command.twist.wz > 0.0
+
+
 @pytest.mark.parametrize("start", [ORIGIN, Pose(1.0, 2.0, 2.0)])
 def test_a_robot_that_is_pushed_off_its_line_returns_to_it(start):
     pursuit = Pursuit([Waypoint(*start.apply(4.0, 0.0), None, PursuitHeading.FREE)])
