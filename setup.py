@@ -15,6 +15,7 @@ NODES = ["gait_planner", "gamepad", "imu_driver", "inverse_kinematics", "link_fr
 NODES += ["servo_driver", "teleop", "terrain_map", "web"]
 TOGETHER = ["robot_process", "sim_process"]  # all nodes in one process
 ASSISTANT = ["mcp>=2.3"]  # the official SDK of the Model Context Protocol
+LEARNING = ["gymnasium>=1.0"]  # the interface of environments to the libraries that train policies
 MESHES = ["pycollada>=0.8", "trimesh>=4.6"]  # to import a URDF whose shapes are DAE or OBJ
 WHEELS = {  # versions of rclpy, of the messages of common_interfaces and of those of rcl_interfaces
     "jazzy": ("7.1", "5.3.6", "2.0.3"),
@@ -96,6 +97,7 @@ setup(
         "gpio": ["gpiod>=2.1"],
         "ros": ros_wheels("jazzy"),
         "ros-kilted": ros_wheels("kilted"),
+        "learning": LEARNING,
         "mcp": ASSISTANT,
         "meshes": MESHES,
         "record": ["matplotlib>=3.6", "rosbags>=0.11"],
@@ -112,6 +114,7 @@ setup(
             "pytest-xdist>=3.4",
             "rosbags>=0.11",
             *ASSISTANT,
+            *LEARNING,
             *MESHES,
         ],
         "style": ["import-linter~=2.15", "mypy~=2.4.1", "ruff~=0.17.5"],

@@ -19,6 +19,7 @@ PACKAGES = {  # of the Python package index, by module; and of Debian, if it has
     "smbus2": ("smbus2", "python3-smbus2"),
     "gpiod": ("gpiod", "python3-libgpiod"),
     "argcomplete": ("argcomplete", "python3-argcomplete"),
+    "gymnasium": ("gymnasium", ""),
     "mcp": ("mcp", ""),
     "evdev": ("evdev", "python3-evdev"),
     "trimesh": ("trimesh pycollada", ""),

@@ -376,7 +376,7 @@ class Simulation:
         orientation = (c * x - s * y, c * y + s * x, c * z + s * w, c * w - s * z)
         return InertialReading(self.time, orientation, rate, acceleration)
 
-    def _sensed_foot_forces(self) -> Array:
+    def sensed_foot_forces(self) -> Array:
         """Contact forces (n,) [N] as the sensors report them."""
         if self.response is None:
             return self.foot_forces
@@ -395,7 +395,7 @@ class Simulation:
             joints=read_only(self.joints),
             joint_velocity=read_only(data.qvel[world.velocity]),
             joint_torque=read_only(data.actuator_force[world.actuator]),
-            foot_forces=read_only(self._sensed_foot_forces()),
+            foot_forces=read_only(self.sensed_foot_forces()),
             orientation=read_only(data.qpos[3:7][XYZW]),
             angular_velocity=read_only(data.qvel[3:6]),
             acceleration=read_only(self._accelerometer),

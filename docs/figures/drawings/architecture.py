@@ -77,7 +77,10 @@ def data_flow() -> None:
 
 LAYERS: tuple[tuple[tuple[str, str, str], ...], ...] = (
     (("cli", "the command hexapod: parse, call, report", "input"),),
-    (("evaluation", "figures of quality (physics) and of cost (performance)", "input"),),
+    (
+        ("evaluation", "figures of quality (physics) and of cost (performance)", "input"),
+        ("learning", "the robot as an environment of Gymnasium", "hardware"),
+    ),
     (("clients", "keyboard, motions, patrol, survey: nodes on the operator's side", "input"),),
     (
         ("nodes", "one folder per ROS node: convert, call core, publish", "node"),

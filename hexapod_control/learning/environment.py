@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Gymnasium environment `Hexapod-v0`: any robot file follows a commanded velocity, by joint targets.
+
+docs/learning.md, "What goes in and out" has the tables. Arrays (n, 3) have one row per leg, columns coxa, femur, tibia.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.quantity import check_fields, number
+from hexapod_control.core.reality import IDEAL
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.start_poses import standing_pose
+from hexapod_control.sim.world_settings import ONLY_IN, WorldSettings
+
+TIMESTEP_S = 0.004  # of the physics: twice that of `hexapod sim`, for nearly twice the speed
+MAX_TILT_RAD = math.radians(60.0)  # beyond it the robot has fallen
+SHARPNESS = 4.0  # of the reward for a velocity: e^-4 at an error of the top speed
+GRAVITY_M_S2 = 9.81
+WEIGHTS: Mapping[str, float] = {  # of the terms of the reward
+    "velocity": 1.0,
+    "turning": 0.5,
+    "tilt": -1.0,
+    "bounce": -0.1,
+    "effort": -0.1,
+    "change": -0.05,
+    "fall": -10.0,
+}
+Vector32 = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeSettings:
+    """Times of an episode."""
+
+    period: float = number(0.02, "s", 0.005, 0.2, "from one action to the next")
+    episode: float = number(10.0, "s", 0.2, 3600.0, "length of an episode, after which it is truncated")
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+class ObservationPart(NamedTuple):
+    """Numbers of an observation that belong together; values beyond the limits are clipped."""
+
+    name: str
+    size: int
+    unit: str
+    low: float
+    high: float
+
+
+def observation_parts(legs: int) -> tuple[ObservationPart, ...]:
+    """The parts of an observation of a robot with so many legs, in their order."""
+    joints = 3 * legs
+    return (
+        ObservationPart("command", 3, "top speed", -1.0, 1.0),
+        ObservationPart("gravity", 3, "1", -1.0, 1.0),
+        ObservationPart("angular velocity", 3, "rad/s", -35.0, 35.0),
+        ObservationPart("joints", joints, "rad", -6.3, 6.3),
+        ObservationPart("joint velocity", joints, "rad/s", -50.0, 50.0),
+        ObservationPart("last action", joints, "1", -1.0, 1.0),
+        ObservationPart("foot loads", legs, "weight", 0.0, 10.0),
+    )
+
+
+class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
+    """A robot in its simulated world, and a velocity that it is to follow."""
+
+    def __init__(
+        self,
+        robot: str = "phantomx",
+        world: str = "flat",
+        reality: str = IDEAL,
+        *,
+        period: float = 0.02,
+        episode: float = 10.0,
+        weights: Mapping[str, float] | None = None,
+        **settings: Any,
+    ) -> None:
+        """`robot` is a name that comes with the package, or a file; `period` and `episode` are in [s], `weights` replace
+        some of WEIGHTS.
+
+        `settings` are those of `WorldSettings`, such as `block_height`. Without `seed` and `reality_seed` among them,
+        every episode has another ground and another robot. Raises RobotFileError, or ValueError for a wrong value.
+        """
+        _check("settings", settings, [each.name for each in fields(WorldSettings)])
+        _check("weights", weights or {}, WEIGHTS)
+        times = EpisodeSettings(period, episode)
+        file = load(robot)
+        self._urdf = urdf(file)
+        self._period = times.period
+        self._steps_of_episode = round(times.episode / times.period)
+        self._weights = {**WEIGHTS, **(weights or {})}
+        given = {"timestep": TIMESTEP_S, "world": world, "reality": reality, **settings}
+        self._settings = WorldSettings(**given)
+        in_world = world in ONLY_IN["seed"] and "seed" not in settings
+        in_robot = reality != IDEAL and "reality_seed" not in settings
+        self._drawn_seeds = [name for name, drawn in (("seed", in_world), ("reality_seed", in_robot)) if drawn]
+        self._simulation = Simulation(file.robot, self._urdf, self._settings)
+        self._standing = standing_pose(file.robot)
+        lower, upper = (
+            np.array([[getattr(joint, side) for joint in leg.joints] for leg in file.robot.legs])
+            for side in ("lower", "upper")
+        )
+        self._below = self._standing - lower  # [rad] (n, 3)
+        self._above = upper - self._standing  # [rad] (n, 3)
+        self.top_speed = top_speed(file.robot)
+        self._command: Array = np.zeros(3)  # [m/s, m/s, rad/s]
+        self._action: Array = np.zeros(self._standing.size)
+        self._steps = 0
+        parts = observation_parts(len(file.robot.legs))
+        low, high = (
+            np.repeat(limits, [part.size for part in parts]).astype(np.float32)
+            for limits in ([part.low for part in parts], [part.high for part in parts])
+        )
+        self.observation_space = gymnasium.spaces.Box(low, high)
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (self._standing.size,))
+
+    @property
+    def simulation(self) -> Simulation:
+        """The simulation of the present episode."""
+        return self._simulation
+
+    def targets(self, action: NDArray[np.floating]) -> Array:
+        """Joint targets (n, 3) [rad] of an action: 0 is the standing pose, -1 and 1 are the limits of the joints."""
+        offset = np.clip(action, -1.0, 1.0).reshape(self._standing.shape)
+        return self._standing + np.where(offset < 0.0, self._below, self._above) * offset
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Vector32, dict[str, Any]]:
+        """Begins an episode standing, with a velocity drawn at random, or `options["command"]` (vx, vy, wz).
+
+        Its unit is [m/s, m/s, rad/s]. Raises ValueError if it is beyond the top speed of an axis.
+        """
+        super().reset(seed=seed)
+        world_seed, robot_seed = self.np_random.integers(2**31, size=2).tolist()
+        shares = self.np_random.uniform(-1.0, 1.0, 3)
+        shares /= max(1.0, float(np.linalg.norm(shares)))  # no axis is at its top speed together with another
+        if options and "command" in options:
+            shares = np.asarray(options["command"], dtype=float) / self.top_speed
+            if shares.shape != (3,) or not (np.abs(shares) <= 1.0).all():
+                top = ", ".join(f"{value:.3g}" for value in self.top_speed)
+                raise ValueError(f"command must be (vx, vy, wz) within the top speed ({top}) [m/s, m/s, rad/s]")
+        self._command = shares * self.top_speed
+        if self._drawn_seeds:
+            drawn = {"seed": world_seed, "reality_seed": robot_seed}
+            settings = replace(self._settings, **{name: drawn[name] for name in self._drawn_seeds})
+            self._simulation = self._simulation.changed(self._urdf, settings)
+        self._simulation.reset(self._standing)
+        self._action = np.zeros(self._standing.size)
+        self._steps = 0
+        used = self._simulation.world.settings
+        info = {"command": self._command.copy(), "seed": used.seed, "reality_seed": used.reality_seed}
+        return self._observation(), info
+
+    def step(self, action: Vector32) -> tuple[Vector32, float, bool, bool, dict[str, Any]]:
+        """Moves the joints towards an action for one period. Raises ValueError if it is not finite."""
+        wanted = np.clip(np.asarray(action, dtype=float).ravel(), -1.0, 1.0)
+        if not np.isfinite(wanted).all():
+            raise ValueError("the action must be finite: has the training diverged?")
+        self._simulation.step(self.targets(wanted), self._period)
+        self._steps += 1
+        fell = self._has_fallen()
+        terms = self._terms(wanted - self._action, fell=fell)
+        self._action = wanted
+        reward = sum(self._weights[name] * value for name, value in terms.items())
+        return self._observation(), reward, fell, self._steps >= self._steps_of_episode, {"terms": terms}
+
+    def _has_fallen(self) -> bool:
+        """Whether the robot has tipped over, or its body touches the ground."""
+        simulation = self._simulation
+        world, data = simulation.world, simulation.data
+        if data.xmat[world.base][8] < math.cos(MAX_TILT_RAD):
+            return True
+        geoms = data.contact.geom
+        of_body = (simulation.model.geom_bodyid[geoms] == world.base).any(axis=1)
+        return bool((of_body & world.geom_ground[geoms].any(axis=1)).any())
+
+    def _terms(self, change: Array, *, fell: bool) -> dict[str, float]:
+        """The terms of the reward before they are weighted, from the true motion; all in [0, 1] but `change`."""
+        simulation = self._simulation
+        data = simulation.data
+        rotation = data.xmat[simulation.world.base].reshape(3, 3)
+        vx, vy, vz = (data.qvel[:3] @ rotation).tolist()
+        error = (np.array([vx, vy, data.qvel[5]]) - self._command) / self.top_speed
+        squares = (error * error).tolist()
+        return {
+            "velocity": math.exp(-SHARPNESS * (squares[0] + squares[1])),
+            "turning": math.exp(-SHARPNESS * squares[2]),
+            "tilt": max(0.0, 1.0 - float(rotation[2, 2]) ** 2),
+            "bounce": min(1.0, (vz / float(self.top_speed[0])) ** 2),
+            "effort": float(np.mean(np.square(simulation.efforts))),
+            "change": float(np.mean(change * change)),
+            "fall": float(fell),
+        }
+
+    def _observation(self) -> Vector32:
+        simulation = self._simulation
+        imu = simulation.inertial()
+        x, y, z, w = imu.orientation
+        gravity = (2.0 * (w * y - x * z), -2.0 * (y * z + w * x), 2.0 * (x * x + y * y) - 1.0)
+        weight = GRAVITY_M_S2 * float(simulation.model.body_subtreemass[simulation.world.base])
+        parts = (
+            self._command / self.top_speed,
+            gravity,
+            imu.angular_velocity,
+            (simulation.joints - self._standing).ravel(),
+            simulation.joint_velocity.ravel(),
+            self._action,
+            simulation.sensed_foot_forces() / weight,
+        )
+        space = self.observation_space
+        assert isinstance(space, gymnasium.spaces.Box)
+        return np.clip(np.concatenate(parts).astype(np.float32), space.low, space.high)
+
+
+def top_speed(robot: Robot) -> Array:
+    """The highest speeds (3,) [m/s, m/s, rad/s] of the package's own walk: ahead, sideways, turning.
+
+    Raises ValueError if the robot cannot walk.
+    """
+    capabilities = Capabilities.of(robot)
+    gait = min(capabilities.gaits.values(), key=lambda each: each.stance_time)
+    return np.array(capabilities.envelope.maxima(gait, robot.walk.height, capabilities.region_share(gait)))
+
+
+def _check(what: str, given: Mapping[str, Any], known: Any) -> None:
+    for name in given:
+        if name not in known:
+            raise ValueError(f"{name} is none of the {what}: {', '.join(known)}")
