@@ -44,6 +44,7 @@ SECTIONS = {
     "one_process": BenchSection("one_process_load", "rclpy"),
     "robots": BenchSection("many_robots", "rclpy"),
     "bus": BenchSection("bus_load"),
+    "learning": BenchSection("learning_speed", "gymnasium"),
     "web": BenchSection("page_load", "rclpy"),
     "physics": BenchSection("flat_ground", "mujoco"),
 }

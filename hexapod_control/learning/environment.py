@@ -119,15 +119,17 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
         self._below = self._standing - lower  # [rad] (n, 3)
         self._above = upper - self._standing  # [rad] (n, 3)
         self.top_speed = top_speed(file.robot)
+        masses = self._simulation.model.body_subtreemass
+        self._weight = GRAVITY_M_S2 * float(masses[self._simulation.world.base])  # [N] of the robot and its payload
         self._command: Array = np.zeros(3)  # [m/s, m/s, rad/s]
         self._action: Array = np.zeros(self._standing.size)
         self._steps = 0
         parts = observation_parts(len(file.robot.legs))
-        low, high = (
+        self._low, self._high = (
             np.repeat(limits, [part.size for part in parts]).astype(np.float32)
             for limits in ([part.low for part in parts], [part.high for part in parts])
         )
-        self.observation_space = gymnasium.spaces.Box(low, high)
+        self.observation_space = gymnasium.spaces.Box(self._low, self._high)
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (self._standing.size,))
 
     @property
@@ -136,8 +138,8 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
         return self._simulation
 
     def targets(self, action: NDArray[np.floating]) -> Array:
-        """Joint targets (n, 3) [rad] of an action: 0 is the standing pose, -1 and 1 are the limits of the joints."""
-        offset = np.clip(action, -1.0, 1.0).reshape(self._standing.shape)
+        """Joint targets (n, 3) [rad] of an action in [-1, 1]: 0 stands, -1 and 1 are the limits of the joints."""
+        offset = action.reshape(self._standing.shape)
         return self._standing + np.where(offset < 0.0, self._below, self._above) * offset
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Vector32, dict[str, Any]]:
@@ -150,10 +152,11 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
         shares = self.np_random.uniform(-1.0, 1.0, 3)
         shares /= max(1.0, float(np.linalg.norm(shares)))  # no axis is at its top speed together with another
         if options and "command" in options:
-            shares = np.asarray(options["command"], dtype=float) / self.top_speed
-            if shares.shape != (3,) or not (np.abs(shares) <= 1.0).all():
+            command = np.asarray(options["command"], dtype=float)
+            if command.shape != (3,) or not (np.abs(command) <= self.top_speed).all():
                 top = ", ".join(f"{value:.3g}" for value in self.top_speed)
                 raise ValueError(f"command must be (vx, vy, wz) within the top speed ({top}) [m/s, m/s, rad/s]")
+            shares = command / self.top_speed
         self._command = shares * self.top_speed
         if self._drawn_seeds:
             drawn = {"seed": world_seed, "reality_seed": robot_seed}
@@ -197,13 +200,14 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
         vx, vy, vz = (data.qvel[:3] @ rotation).tolist()
         error = (np.array([vx, vy, data.qvel[5]]) - self._command) / self.top_speed
         squares = (error * error).tolist()
+        efforts = simulation.efforts.ravel()
         return {
             "velocity": math.exp(-SHARPNESS * (squares[0] + squares[1])),
             "turning": math.exp(-SHARPNESS * squares[2]),
             "tilt": max(0.0, 1.0 - float(rotation[2, 2]) ** 2),
             "bounce": min(1.0, (vz / float(self.top_speed[0])) ** 2),
-            "effort": float(np.mean(np.square(simulation.efforts))),
-            "change": float(np.mean(change * change)),
+            "effort": float(efforts @ efforts) / efforts.size,
+            "change": float(change @ change) / change.size,
             "fall": float(fell),
         }
 
@@ -212,7 +216,6 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
         imu = simulation.inertial()
         x, y, z, w = imu.orientation
         gravity = (2.0 * (w * y - x * z), -2.0 * (y * z + w * x), 2.0 * (x * x + y * y) - 1.0)
-        weight = GRAVITY_M_S2 * float(simulation.model.body_subtreemass[simulation.world.base])
         parts = (
             self._command / self.top_speed,
             gravity,
@@ -220,11 +223,9 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
             (simulation.joints - self._standing).ravel(),
             simulation.joint_velocity.ravel(),
             self._action,
-            simulation.sensed_foot_forces() / weight,
+            simulation.sensed_foot_forces() / self._weight,
         )
-        space = self.observation_space
-        assert isinstance(space, gymnasium.spaces.Box)
-        return np.clip(np.concatenate(parts).astype(np.float32), space.low, space.high)
+        return np.minimum(np.maximum(np.concatenate(parts, dtype=np.float32), self._low), self._high)
 
 
 def top_speed(robot: Robot) -> Array:

@@ -89,7 +89,10 @@ def test_without_a_compiler_the_tick_is_skipped_with_the_reason(monkeypatch, cap
 
 @pytest.mark.parametrize(
     ("name", "module"),
-    [("graph", "rclpy"), ("one_process", "rclpy"), ("robots", "rclpy"), ("web", "rclpy"), ("physics", "mujoco")],
+    [
+        *(("graph", "rclpy"), ("one_process", "rclpy"), ("robots", "rclpy"), ("web", "rclpy")),
+        *(("physics", "mujoco"), ("learning", "gymnasium")),
+    ],
 )
 def test_without_a_library_its_section_is_skipped_with_the_reason(name, module, monkeypatch, capsys):
     monkeypatch.delitem(sys.modules, SECTIONS[name].module, raising=False)
