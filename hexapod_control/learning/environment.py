@@ -91,11 +91,11 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
         weights: Mapping[str, float] | None = None,
         **settings: Any,
     ) -> None:
-        """`robot` is a name that comes with the package, or a file; `period` and `episode` are in [s], `weights` replace
-        some of WEIGHTS.
+        """`robot` is a name that comes with the package, or a file; `weights` replace some of WEIGHTS.
 
-        `settings` are those of `WorldSettings`, such as `block_height`. Without `seed` and `reality_seed` among them,
-        every episode has another ground and another robot. Raises RobotFileError, or ValueError for a wrong value.
+        `period` and `episode` are in [s], `settings` those of `WorldSettings`, such as `block_height`. Without `seed`
+        and `reality_seed` among them, every episode has another ground and another robot. Raises RobotFileError, or
+        ValueError for a wrong value.
         """
         _check("settings", settings, [each.name for each in fields(WorldSettings)])
         _check("weights", weights or {}, WEIGHTS)
@@ -142,7 +142,9 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
         offset = action.reshape(self._standing.shape)
         return self._standing + np.where(offset < 0.0, self._below, self._above) * offset
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Vector32, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Vector32, dict[str, Any]]:
         """Begins an episode standing, with a velocity drawn at random, or `options["command"]` (vx, vy, wz).
 
         Its unit is [m/s, m/s, rad/s]. Raises ValueError if it is beyond the top speed of an axis.
