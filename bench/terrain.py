@@ -23,10 +23,12 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.frame_tree import FramePose
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import Twist, wrap
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.sensing.cameras import USUAL_CAMERAS, optical_rotation
+from hexapod_control.core.sensing.foot_force_estimator import MIN_LOAD_SHARE
 from hexapod_control.core.sensing.odometry import Odometry
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
 from hexapod_control.core.statics.static_stability import GRAVITY
@@ -43,10 +45,7 @@ from hexapod_control.sim.world_settings import WorldSettings
 FALL_TILT_RAD = math.radians(50.0)
 SIDE_M = 2.4  # of the true map around the robot
 RENEWED_S = 0.5  # period of the true map
-MIN_LOAD_SHARE = 0.05  # of the weight, on a foot that stands
 STILL_S = 2.0  # after which a robot that was told to walk counts as stopped
-
-Base = tuple[Array, Array]  # rotation (3, 3) and position (3,) [m] of base_link
 
 
 class TrueMap:
@@ -56,14 +55,14 @@ class TrueMap:
         self._simulation = simulation
         self._grid: TerrainGrid | None = None
 
-    def see(self) -> tuple[TerrainGrid, Base]:
+    def see(self) -> tuple[TerrainGrid, FramePose]:
         """Map and pose now."""
         simulation = self._simulation
         if self._grid is None or simulation.time - self._grid.time >= RENEWED_S:
             at = planar_pose(simulation)
             self._grid = true_terrain(simulation, (at.x, at.y), SIDE_M)
         rotation = simulation.data.xmat[simulation.world.base].reshape(3, 3)
-        return self._grid, (rotation.copy(), simulation.data.qpos[:3].copy())
+        return self._grid, FramePose(rotation.copy(), simulation.data.qpos[:3].copy())
 
 
 class CameraMap:
@@ -78,7 +77,7 @@ class CameraMap:
         self._map = HeightMap()
         self._grid: TerrainGrid | None = None
 
-    def see(self) -> tuple[TerrainGrid, Base] | None:
+    def see(self) -> tuple[TerrainGrid, FramePose] | None:
         """Map and pose now; None until there is a map."""
         simulation = self._run.simulation
         imu = self._run.planner.sensors.imu
@@ -98,15 +97,16 @@ class CameraMap:
             self._grid = self._map.grid()
         return None if self._grid is None else (self._grid, base)
 
-    def _base(self) -> Base:
+    def _base(self) -> FramePose:
         x, y, yaw = self._odometry.pose
         foot = BodyPose(x=x, y=y, z=self._odometry.height, yaw=yaw)
         rotation = np.array(foot.rotation())
         attitude = self._odometry.attitude
-        return rotation @ np.array(attitude.rotation()), rotation @ np.array(attitude[:3]) + np.array(foot[:3])
+        body = FramePose(np.array(attitude.rotation()), np.array(attitude[:3]))
+        return FramePose(rotation, np.array(foot[:3])) @ body
 
     def _insert(self, frame: DepthFrame) -> None:
-        (rotation, position), joints = cast("tuple[Base, Array]", frame.label)
+        (rotation, position), joints = cast("tuple[FramePose, Array]", frame.label)
         camera = frame.camera
         lens = np.array(camera.position)
         points = depth_points(frame.depth, camera.focal, camera.center) @ optical_rotation(camera).T + lens

@@ -45,7 +45,7 @@ FORWARD = Quantity("m", -5.0, 5.0, "distance to walk forward, negative backward"
 LEFT = Quantity("m", -5.0, 5.0, "distance to walk to the left, negative to the right", 0.0)
 TURN = Quantity("deg", -360.0, 360.0, "angle to turn counter-clockwise, negative clockwise")
 HOLD_S = 10.0  # after a person has taken over or stopped the robot, for which motions are refused
-STOPPED_S = 0.5  # at rest against the commands of a motion, after which somebody has stopped the robot
+STOPPED_S = 0.5  # at rest against the commands of a motion, after which a person has stopped the robot
 BEGIN_S = 5.0  # for the robot to begin a motion
 READY_S = 10.0  # for all topics and services of the robot to be there
 END_S = 1.0  # for a stop to be answered
@@ -231,7 +231,7 @@ class Assistant:
                 )
             if not urgent and not self._robot.is_alone:
                 raise RobotError("another assistant is connected to this robot: end one of them, then wait 20 s")
-            motion.answer.set_running_or_notify_cancel()  # from now on nobody else ends the answer
+            motion.answer.set_running_or_notify_cancel()  # from now on it cannot be cancelled
             self._motion = motion
         return motion
 
@@ -344,7 +344,7 @@ class Assistant:
                 moved = now
             elif begun and now - moved > STOPPED_S:
                 self._held_until = now + HOLD_S
-                raise RobotError("somebody has stopped the robot; the motion has ended")
+                raise RobotError("a person has stopped the robot; the motion has ended")
             robot.twist = command.twist
             wait.spin(COMMAND_PERIOD_S)
 

@@ -21,6 +21,7 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.quantity import check_fields, number
 from hexapod_control.core.reality import IDEAL
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import standing_pose
@@ -29,7 +30,6 @@ from hexapod_control.sim.world_settings import ONLY_IN, WorldSettings
 TIMESTEP_S = 0.004  # of the physics: twice that of `hexapod sim`, for nearly twice the speed
 MAX_TILT_RAD = math.radians(60.0)  # beyond it the robot has fallen
 SHARPNESS = 4.0  # of the reward for a velocity: e^-4 at an error of the top speed
-GRAVITY_M_S2 = 9.81
 WEIGHTS: Mapping[str, float] = {  # of the terms of the reward
     "velocity": 1.0,
     "turning": 0.5,
@@ -120,7 +120,7 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
         self._above = upper - self._standing  # [rad] (n, 3)
         self.top_speed = top_speed(file.robot)
         masses = self._simulation.model.body_subtreemass
-        self._weight = GRAVITY_M_S2 * float(masses[self._simulation.world.base])  # [N] of the robot and its payload
+        self._weight = GRAVITY * float(masses[self._simulation.world.base])  # [N] of the robot and its payload
         self._command: Array = np.zeros(3)  # [m/s, m/s, rad/s]
         self._action: Array = np.zeros(self._standing.size)
         self._steps = 0

@@ -8,7 +8,7 @@ names the error and the remedy.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -126,6 +126,30 @@ def roll_pitch_yaw(message: Quaternion) -> Vector:
     if not abs(norm - 1.0) <= MAX_NORM_ERROR:
         raise MessageError(f"orientation ({x:g}, {y:g}, {z:g}, {w:g}) has norm {norm:g}; send 1 (w = 1 is level)")
     return quaternion_angles(x / norm, y / norm, z / norm, w / norm)
+
+
+class FrameTransform(NamedTuple):
+    """The pose of a frame in its parent."""
+
+    frame: str
+    parent: str
+    position: tuple[float, float, float]  # [m]
+    quaternion: tuple[float, float, float, float]  # x, y, z, w
+    stamp: float  # [s]
+
+
+def frame_transforms(transforms: Sequence[TransformStamped]) -> Iterator[FrameTransform]:
+    """Converts the transforms of tf2_msgs/TFMessage. Raises MessageError."""
+    for each in transforms:
+        shift = each.transform.translation
+        turn = each.transform.rotation
+        roll_pitch_yaw(turn)  # refuses what is no rotation
+        position = shift.x, shift.y, shift.z
+        if not all(map(math.isfinite, position)):
+            raise MessageError(f"the position of {each.child_frame_id} is not finite; send finite numbers")
+        quaternion = turn.x, turn.y, turn.z, turn.w
+        stamp = nanoseconds(each.header.stamp) / NANOSECONDS
+        yield FrameTransform(each.child_frame_id, each.header.frame_id, position, quaternion, stamp)
 
 
 def planar_pose(message: PoseMessage) -> Pose:

@@ -112,7 +112,9 @@ def camera_info_message(seen_by: Lens, frame: str, stamp: Time) -> CameraInfo:
 def cloud(message: PointCloud2, *names: str) -> Array:
     """Returns fields (rows, columns, number of names) of sensor_msgs/PointCloud2 as they are. Raises MessageError."""
     fields = {field.name: field for field in message.fields}
-    columns, rows, step = message.width, message.height, message.point_step
+    columns = message.width
+    rows = message.height
+    step = message.point_step
     layers = []
     for name in names:
         if name not in fields:

@@ -57,7 +57,9 @@ class DepthFrame:
 
 def directions(camera: Camera) -> Array:
     """Returns the unit directions (rows, columns, 3) of the pixels in the camera's optical frame."""
-    (columns, rows), (fx, fy), (cx, cy) = camera.resolution, camera.focal, camera.center
+    columns, rows = camera.resolution
+    fx, fy = camera.focal
+    cx, cy = camera.center
     x, y = np.meshgrid((np.arange(columns) - cx) / fx, (np.arange(rows) - cy) / fy)
     rays = np.stack((x, y, np.ones_like(x)), axis=-1)
     unit: Array = rays / np.linalg.norm(rays, axis=-1, keepdims=True)

@@ -275,16 +275,20 @@ def _steps(spec: mujoco.MjSpec, way: Way, start: float, steps: Iterable[tuple[fl
         start += length
 
 
+def _flight(settings: WorldSettings, count: int) -> list[tuple[float, float]]:
+    """Length and height [m] of the first steps of the stairs."""
+    return [(settings.stair_tread, level * settings.stair_rise) for level in range(1, count + 1)]
+
+
 def stairs(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
     """Adds stairs, a landing, and stairs back to the height of the start; first downwards if the rise is negative."""
     way = Way.of(settings)
-    rise, tread, count = settings.stair_rise, settings.stair_tread, settings.stair_count
-    flight = [(tread, level * rise) for level in range(1, count)]
-    floor = min(0.0, count * rise)
+    *flight, (tread, top) = _flight(settings, settings.stair_count)
+    floor = min(0.0, top)
     _plane(spec, floor)
     if floor < 0.0:
         way.start(spec, floor)
-    steps = [*flight, (tread + LANDING_M, count * rise), *reversed(flight), (END_M, 0.0)]
+    steps = [*flight, (tread + LANDING_M, top), *reversed(flight), (END_M, 0.0)]
     _steps(spec, way, 0.0, steps, floor)
 
 
@@ -340,8 +344,9 @@ def course(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
     """Adds a field of rubble, flat ground, stairs, and a landing that ends at a ledge."""
     way = Way.of(settings)
     random = np.random.default_rng((settings.seed, 1))
-    rise, tread, count = settings.stair_rise, settings.stair_tread, settings.stair_count
-    floor = min(0.0, count * rise) - settings.drop
+    flight = _flight(settings, settings.stair_count)
+    _, top = flight[-1]
+    floor = min(0.0, top) - settings.drop
     _plane(spec, floor)
     way.start(spec, floor)
     for row in range(RUBBLE_ROWS):
@@ -350,8 +355,7 @@ def course(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
             left = column * BLOCK_SIDE_M - WAY_HALF_WIDTH_M
             span = (row * BLOCK_SIDE_M, (row + 1) * BLOCK_SIDE_M)
             way.ground(spec, f"{row}_{column}", span, top, floor=floor, across=(left, left + BLOCK_SIDE_M))
-    flight = [(tread, level * rise) for level in range(1, count + 1)]
-    steps = [(LANDING_M, 0.0), *flight, (LANDING_M, count * rise)]
+    steps = [(LANDING_M, 0.0), *flight, (LANDING_M, top)]
     _steps(spec, way, RUBBLE_ROWS * BLOCK_SIDE_M, steps, floor)
 
 

@@ -5,17 +5,15 @@ import builtins
 import importlib
 import sys
 
+import gymnasium
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 from support.paths import ROOT
 
-gymnasium = pytest.importorskip("gymnasium", reason="the optional module gymnasium is not installed")
-
-from gymnasium.utils.env_checker import check_env  # noqa: E402
-
-import hexapod_control.learning  # noqa: E402
-from hexapod_control.config.robots.robot_file import load  # noqa: E402
-from hexapod_control.learning.environment import WEIGHTS, HexapodEnv, observation_parts  # noqa: E402
+import hexapod_control.learning
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.learning.environment import WEIGHTS, HexapodEnv, observation_parts
 
 AHEAD = {"command": (0.1, 0.0, 0.0)}
 PAGE = (ROOT / "docs" / "learning.md").read_text(encoding="utf-8")

@@ -107,7 +107,7 @@ def _answered(ask: Callable[[], Any]) -> Any:
 
 
 async def _done(begin: Callable[[], Motion]) -> str:
-    """Waits for the end of a motion; if nobody waits any more, the motion ends."""
+    """Waits for the end of a motion; if the call is cancelled, the motion ends."""
     motion: Motion = _answered(begin)
     answer = asyncio.wrap_future(motion.answer)
     try:

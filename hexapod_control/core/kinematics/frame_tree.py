@@ -35,10 +35,6 @@ class FramePose(NamedTuple):
         moved: Array = points @ self.rotation.T + self.position
         return moved
 
-    def inverse(self) -> FramePose:
-        """The pose of the other frame in this one."""
-        return FramePose(self.rotation.T, -self.rotation.T @ self.position)
-
 
 IDENTITY = FramePose(np.eye(3), np.zeros(3))
 
@@ -60,7 +56,10 @@ class _Frame:
         self.samples: list[tuple[float, ...]] = []  # position [m] and quaternion x, y, z, w of each time
 
     def add(self, time: float, sample: tuple[float, ...]) -> None:
-        at = bisect.bisect_right(self.times, time)
+        at = bisect.bisect_left(self.times, time)
+        if at < len(self.times) and self.times[at] == time:
+            self.samples[at] = sample
+            return
         self.times.insert(at, time)
         self.samples.insert(at, sample)
         old = bisect.bisect_left(self.times, self.times[-1] - HISTORY_S)

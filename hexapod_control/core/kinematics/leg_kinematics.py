@@ -90,6 +90,13 @@ def leg_forward(leg: Leg, joints: LegJoints) -> tuple[Vector, Vector]:
     )
 
 
+def femur_axis(leg: Leg, cosine: Coordinate, sine: Coordinate) -> tuple[Coordinate, Coordinate, Coordinate | float]:
+    """Where the coxa ends and the femur turns [m, hip frame], for `cosine` and `sine` of the coxa's angle."""
+    r = leg.coxa.length
+    d = leg.femur_lateral
+    return r * cosine - d * sine, r * sine + d * cosine, leg.femur_vertical
+
+
 def leg_inverse(leg: Leg, foot: Vector, previous: LegJoints) -> LegSolution:
     """Joints that bring the ball center to `foot` [m, hip frame], knee up.
 

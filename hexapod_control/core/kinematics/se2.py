@@ -41,6 +41,13 @@ class Twist(NamedTuple):
         """Mean speed [m/s] under the body of feet at `radius` [m] from its center."""
         return math.hypot(self.vx, self.vy, radius * self.wz)
 
+    def along(self, course: Twist, radius: float) -> float:
+        """The part [m/s] of the mean motion of feet at `radius` [m] from the center that is along a course."""
+        size = course.foot_speed(radius)
+        if size <= 0.0:
+            return 0.0
+        return (self.vx * course.vx + self.vy * course.vy + radius * radius * self.wz * course.wz) / size
+
     @property
     def is_zero(self) -> bool:
         """True if all components are zero."""

@@ -19,6 +19,7 @@ from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.gait_table import unknown_gait
 from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
+from hexapod_control.core.kinematics.frame_tree import FramePose
 from hexapod_control.core.kinematics.leg_clearance import LegClearance
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, clamp, forward
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
@@ -424,7 +425,7 @@ class Planner(Copyable):
         self.capabilities = context.capabilities
         return published(plan, context, legs)
 
-    def see(self, grid: TerrainGrid | None, base: tuple[Array, Array] | None) -> None:
+    def see(self, grid: TerrainGrid | None, base: FramePose | None) -> None:
         """Takes the newest map of the ground, and in it the pose of base_link: rotation (3, 3), position (3,) [m]."""
         self._context.footholds.see(grid, base)
 

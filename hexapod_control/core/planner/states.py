@@ -424,7 +424,9 @@ class OnFeet(Copyable):
                 walk.settle(NEUTRAL)
             case HaltRequest():
                 self._halt()
-            case VelocityRequest(twist) if context.feedback.progress.refuses(twist) or context.footholds.refuses(twist):
+            case VelocityRequest(twist) if context.feedback.progress.refused.refuses(
+                twist
+            ) or context.footholds.refused.refuses(twist):
                 pass
             case VelocityRequest(twist):
                 self._follow(twist, context)

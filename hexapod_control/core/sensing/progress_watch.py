@@ -64,6 +64,31 @@ class _Part:
     errors: tuple[float, ...] = ()  # [rad] largest of each leg
 
 
+class RefusedCourse(Copyable):
+    """The course on which a robot could not go on, and why; until a zero or another course is commanded."""
+
+    def __init__(self, radius: float) -> None:
+        """`radius` [m] of the footholds."""
+        self._radius = radius
+        self._course = ZERO
+        self.mishap: Mishap | None = None
+
+    def refuse(self, course: Twist, mishap: Mishap) -> None:
+        """Refuses a course from now on."""
+        self._course = course
+        self.mishap = mishap
+
+    def refuses(self, twist: Twist) -> bool:
+        """Whether a command leads along the course; any other command ends the mishap."""
+        if self.mishap is None:
+            return False
+        radius = self._radius
+        if not twist.is_zero and twist.along(self._course, radius) > SAME_COURSE * twist.foot_speed(radius):
+            return True
+        self.mishap = None
+        return False
+
+
 class ProgressWatch(Copyable):
     """The way of one robot; `step` in every tick in which it walks, `rest` in the others."""
 
@@ -73,18 +98,8 @@ class ProgressWatch(Copyable):
         self.radius = robot.foothold_radius  # [m]
         self._parts: list[_Part] = []
         self._now = _Part()
-        self._course = ZERO  # that was hindered
+        self.refused = RefusedCourse(robot.foothold_radius)  # on which the robot has made no way
         self.stood = 0.0  # [s] for which it is to walk and does not move
-        self.mishap: Mishap | None = None
-
-    def refuses(self, twist: Twist) -> bool:
-        """Whether a command leads where the robot has made no way; any other command ends the mishap."""
-        if self.mishap is None:
-            return False
-        if not twist.is_zero and self._along(twist, self._course) > SAME_COURSE * twist.foot_speed(self.radius):
-            return True
-        self.mishap = None
-        return False
 
     def rest(self) -> None:
         """Forgets the way so far: the robot does not walk."""
@@ -94,7 +109,7 @@ class ProgressWatch(Copyable):
     def step(self, dt: float, sample: ProgressSample) -> None:
         """Processes a tick of `dt` [s] of a walk."""
         now = self._now
-        mean = 0.0 if sample.moved is None else self._along(sample.moved, sample.executed)
+        mean = 0.0 if sample.moved is None else sample.moved.along(sample.executed, self.radius)
         made = 0.0 if sample.moved is None else mean - sample.slip
         errors = tuple(sample.errors or ())
         self._now = _Part(
@@ -112,18 +127,10 @@ class ProgressWatch(Copyable):
 
     def stand(self, wanted: Twist, cause: str) -> None:
         """Notes that the robot is to walk and has not moved for STANDS_S; `cause` says why."""
-        if self.mishap is None:
-            self._course = wanted
+        if self.refused.mishap is None:
             text = f"the robot is to walk and has stood for {STANDS_S:g} s: {cause}"
-            self.mishap = Mishap(MishapKind.HINDERED, f"{text}: it stops; drive another way, or run hexapod stand")
-
-    def _along(self, motion: Twist, course: Twist) -> float:
-        """The part [m, m/s] of a motion of the feet along a course."""
-        size = course.foot_speed(self.radius)
-        if size <= 0.0:
-            return 0.0
-        radius = self.radius * self.radius
-        return (motion.vx * course.vx + motion.vy * course.vy + radius * motion.wz * course.wz) / size
+            remedy = "it stops; drive another way, or run hexapod stand"
+            self.refused.refuse(wanted, Mishap(MishapKind.HINDERED, f"{text}: {remedy}"))
 
     def _judge(self, sample: ProgressSample) -> None:
         time, known, way, mean, made = (
@@ -136,10 +143,10 @@ class ProgressWatch(Copyable):
             return
         if (1.0 - share) * way < MIN_MISSED * self.radius:
             return
-        self._course = sample.executed
         text = f"the robot makes no way: in {WATCHED_S:g} s its feet have made {100.0 * max(share, 0.0):.0f} % of it"
         remedy = "it stops; drive another way, or lift it over, then command zero before the same way again"
-        self.mishap = Mishap(MishapKind.HINDERED, f"{text}; {self._cause(sample)}: {remedy}")
+        mishap = Mishap(MishapKind.HINDERED, f"{text}; {self._cause(sample)}: {remedy}")
+        self.refused.refuse(sample.executed, mishap)
         self.rest()
 
     def _cause(self, sample: ProgressSample) -> str:

@@ -29,8 +29,9 @@ from numpy.typing import NDArray
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import Placement
+from hexapod_control.core.kinematics.frame_tree import FramePose
 from hexapod_control.core.kinematics.leg_batch import inverse_over_arrays
-from hexapod_control.core.kinematics.leg_kinematics import base_to_hip, hip_to_base
+from hexapod_control.core.kinematics.leg_kinematics import base_to_hip, femur_axis, hip_to_base
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
 from hexapod_control.core.robot import Leg, Point, Robot, Vector
 from hexapod_control.core.terrain.height_map import TerrainGrid
@@ -71,7 +72,6 @@ class Foothold(NamedTuple):
 
     at: Vector  # odom, as on the map
     path: tuple[float, ...]  # [m] greatest heights of the ground on the way there, above the plane of base_footprint
-
     even: bool = False  # the ground is as flat as the plane of the feet: the nominal foothold
 
 
@@ -104,16 +104,15 @@ class GroundView:
 
     grid: TerrainGrid
     rotation: Array  # (3, 3) base_footprint to odom
-    origin: Array  # (3,) [m] of base_footprint, on the map
+    origin: Array  # (3,) [m] of base_footprint on the map, whose height is that of the feet, not that of odom
     start: Point = (0.0, 0.0)  # [m] where the robot began to see, on the map
     radius: float = 0.0  # [m] around it, in which ground that is not known is that of the feet: no camera sees it
-    # The height of the origin is corrected by the feet, so it is that of the map, not that of odom.
 
     @classmethod
     def of(
         cls,
         grid: TerrainGrid,
-        base: tuple[Array, Array],
+        base: FramePose,
         placement: Placement,
         standing: Sequence[Vector],
         start: Point = (0.0, 0.0),
@@ -317,12 +316,10 @@ class FootholdChooser:
         """
         coxa, lift, _ = joints
         cosine, sine = np.cos(coxa), np.sin(coxa)
-        d = leg.femur_lateral
-        z = leg.femur_vertical
-        r = leg.coxa.length
-        axis = _stack(leg, r * cosine - d * sine, r * sine + d * cosine, np.full_like(cosine, z))
-        out = r + leg.femur.length * np.cos(lift)
-        knee = _stack(leg, out * cosine - d * sine, out * sine + d * cosine, z + leg.femur.length * np.sin(lift))
+        x, y, z = femur_axis(leg, cosine, sine)
+        axis = _stack(leg, x, y, np.full_like(cosine, z))
+        along = leg.femur.length * np.cos(lift)
+        knee = _stack(leg, x + along * cosine, y + along * sine, z + leg.femur.length * np.sin(lift))
         rotation = np.array(placement.rotation)
         offset = np.array(placement.to_footprint(0.0, 0.0, 0.0))
         knee, axis = knee @ rotation.T + offset, axis @ rotation.T + offset

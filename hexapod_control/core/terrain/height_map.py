@@ -2,7 +2,7 @@
 """A rolling grid of ground heights around the robot, fixed in odom, from points that sensors see and feet feel.
 
 Every cell holds the surface on which a foot would stand, with its variance, the time of its newest measurement, and the
-lowest surface that hangs over it. A cell that nobody has seen is NaN: unknown is not flat. Per scan:
+lowest surface that hangs over it. A cell that was never seen is NaN: unknown is not flat. Per scan:
 
 1. Points of one cell are sorted by height and split where more than `headroom` is free: the lower part is ground, what
    begins above it, or above the sensor, hangs over it. The ground of a cell is the mean of its uppermost points: with

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
+from hexapod_control.core.kinematics.leg_clearance import radii
+from hexapod_control.core.kinematics.leg_kinematics import femur_axis, hip_to_base, leg_forward
 from hexapod_control.core.robot import Leg, Robot
 
 MARGIN = 0.015  # [m] around the legs: noise of the range, servo horns and brackets, a pixel beside the leg
@@ -28,12 +29,12 @@ def on_robot(robot: Robot, joints: Array, points: Array, lens: ArrayLike) -> NDA
     low, high = (np.array(robot.body.center) + side * 0.5 * np.array(robot.body.size) for side in (-1.0, 1.0))
     on_trunk = ((points > low - MARGIN) & (points < high + MARGIN)).all(axis=1)
     chains = np.array([_chain(leg, angles) for leg, angles in zip(robot.legs, joints.tolist(), strict=True)])
-    radii = [(leg.coxa.radius, leg.femur.radius, max(leg.tibia.radius, robot.foot_radius)) for leg in robot.legs]
+    bars = [(leg.coxa.radius, *radii(leg, robot)) for leg in robot.legs]
     eye = np.asarray(lens, dtype=float)
     seen = chains - eye
     starts = seen[:, :-1].reshape(-1, 3)
     ends = seen[:, 1:].reshape(-1, 3)
-    passed = _passed(points - eye, starts, ends, np.array(radii).ravel() + MARGIN)
+    passed = _passed(points - eye, starts, ends, np.array(bars).ravel() + MARGIN)
     found: NDArray[np.bool_] = on_trunk | passed
     return found
 
@@ -41,11 +42,7 @@ def on_robot(robot: Robot, joints: Array, points: Array, lens: ArrayLike) -> NDA
 def _chain(leg: Leg, joints: list[float]) -> list[tuple[float, float, float]]:
     """Hip, femur axis, knee and foot [m] of a leg in base_link."""
     coxa, femur, tibia = joints
-    c = math.cos(coxa)
-    s = math.sin(coxa)
-    r = leg.coxa.length
-    d = leg.femur_lateral
-    axis = r * c - d * s, r * s + d * c, leg.femur_vertical
+    axis = femur_axis(leg, math.cos(coxa), math.sin(coxa))
     return [leg.hip, *(hip_to_base(leg, point) for point in (axis, *leg_forward(leg, (coxa, femur, tibia))))]
 
 

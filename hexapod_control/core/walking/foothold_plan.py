@@ -19,11 +19,12 @@ import numpy as np
 
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.swing_trajectory import AIM_FROZEN
-from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.fits import fit_plane
-from hexapod_control.core.kinematics.se2 import ZERO, Twist, moved_point
+from hexapod_control.core.kinematics.frame_tree import FramePose
+from hexapod_control.core.kinematics.se2 import moved_point
 from hexapod_control.core.robot import Point, Robot, Vector
 from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind
+from hexapod_control.core.sensing.progress_watch import RefusedCourse
 from hexapod_control.core.terrain.foothold_choice import (
     Foothold,
     FootholdChooser,
@@ -39,9 +40,6 @@ from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.workspace.strides.stride_table import Disc
 
 DECIDED = 0.25  # [swing times] before its lift-off, from which a leg without a foothold stops the walk
-SAME_COURSE = math.cos(math.radians(45.0))  # between the course without a foothold and one that is not tried again
-
-
 FELT = 1.6  # [distance of the farthest foothold] around the start, in which unseen ground counts as that of the feet
 OLD_S = 3.0  # without a newer map, after which it is not used
 SLOW_SHARE = 0.5  # of the speed, without the map with which the robot has walked
@@ -76,11 +74,10 @@ class FootholdPlan(Copyable):
         self._robot = robot
         self._chooser = FootholdChooser(robot)
         self.grid: TerrainGrid | None = None
-        self._base: tuple[Array, Array] | None = None
+        self._base: FramePose | None = None
         self._chosen: tuple[Foothold | Missing | None, ...] = (None,) * len(robot.legs)
         self._turn = 0
-        self._course = ZERO  # on which a leg had no foothold
-        self._refused: Mishap | None = None
+        self.refused = RefusedCourse(robot.foothold_radius)  # on which a leg had no foothold
         self.sight = Sight.NONE
         self.speed_share = 1.0  # (0 to 1) at which the robot walks with what it sees
         self._age = 0.0  # [s] since a newer map came
@@ -89,7 +86,7 @@ class FootholdPlan(Copyable):
         self._felt = FELT * max(math.dist((0.0, 0.0), foothold) for foothold in robot.footholds)  # [m]
         self._planted: tuple[bool, ...] = (True,) * len(robot.legs)  # in the last tick
 
-    def see(self, grid: TerrainGrid | None, base: tuple[Array, Array] | None) -> None:
+    def see(self, grid: TerrainGrid | None, base: FramePose | None) -> None:
         """Takes the newest map and pose of base_link in odom: rotation (3, 3) and position (3,) [m]."""
         if grid is None:
             self._turn_to(Sight.NONE)
@@ -105,7 +102,7 @@ class FootholdPlan(Copyable):
     def mishap(self) -> Mishap | None:
         """A leg without a foothold, or the reason for which the map is not used; None without any."""
         doubt = DOUBTS.get(self.sight)
-        return self._refused or (Mishap(MishapKind.SLOWED, doubt) if doubt else None)
+        return self.refused.mishap or (Mishap(MishapKind.SLOWED, doubt) if doubt else None)
 
     def _turn_to(self, sight: Sight) -> None:
         self.sight = sight
@@ -171,29 +168,17 @@ class FootholdPlan(Copyable):
         elif misfits == 0 and len(self._fits) == JUDGED:
             self._turn_to(Sight.USED)
 
-    def refuses(self, twist: Twist) -> bool:
-        """Whether a command leads where a leg had no foothold; any other command ends the mishap."""
-        if self._refused is None:
-            return False
-        radius = self._robot.foothold_radius
-        course = self._course
-        along = twist.vx * course.vx + twist.vy * course.vy + radius * radius * twist.wz * course.wz
-        if not twist.is_zero and along > SAME_COURSE * twist.foot_speed(radius) * course.foot_speed(radius):
-            return True
-        self._refused = None
-        return False
-
     def _stop_before_missing(self, walk: WalkController) -> None:
         """Stops the walk if a leg that lifts off soon has no foothold; feet in the air go to theirs."""
         motion = walk.motion
-        if self._refused is not None or walk.speed.twist.is_zero:
+        if self.refused.mishap is not None or walk.speed.twist.is_zero:
             return
         for leg, missing in self.missing.items():
             if motion.feet[leg].state.planted and motion.clock.stance_time(leg, 0.0) < DECIDED:
                 name = self._robot.leg_names[leg]
                 text = f"no foothold ahead of {name}: {_words(missing)}"
-                self._refused = Mishap(MishapKind.NO_FOOTHOLD, f"{text}; it stops: drive another way")
-                self._course = walk.speed.twist
+                mishap = Mishap(MishapKind.NO_FOOTHOLD, f"{text}; it stops: drive another way")
+                self.refused.refuse(walk.speed.twist, mishap)
                 walk.halt()
                 return
 

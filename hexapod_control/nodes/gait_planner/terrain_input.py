@@ -3,22 +3,17 @@
 
 from __future__ import annotations
 
-import numpy as np
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import PointCloud2
 
-from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.frame_tree import FramePose, FrameTree, UnknownPoseError
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import COMMAND, SAMPLES
-from hexapod_control.ros.row_messages import MessageError
 from hexapod_control.ros.terrain_messages import large_decoder, terrain_grid
-
-MAX_DEPTH = 8  # frames from base_link to that of the map
 
 
 class TerrainInput:
@@ -35,7 +30,7 @@ class TerrainInput:
     def _forget(self) -> None:
         self._grid: TerrainGrid | None = None
         self._frame = ""  # of the map
-        self._frames: dict[str, tuple[str, Array, Array]] = {}  # parent, rotation (3, 3) and position (3,) [m] in it
+        self._frames = FrameTree()  # with the newest pose of each
         self._planner.see(None, None)
 
     def use(self, wanted: bool) -> None:
@@ -63,14 +58,8 @@ class TerrainInput:
 
     def on_frames(self, message: TFMessage) -> None:
         """Takes the newest poses of frames. Raises MessageError."""
-        for each in message.transforms:
-            shift = each.transform.translation
-            position = np.array((shift.x, shift.y, shift.z))
-            if not np.isfinite(position).all():
-                raise MessageError(f"the position of {each.child_frame_id} is not finite; send finite numbers")
-            angles = messages.roll_pitch_yaw(each.transform.rotation)
-            rotation = np.array(BodyPose(0.0, 0.0, 0.0, *angles).rotation())
-            self._frames[each.child_frame_id] = each.header.frame_id, rotation, position
+        for frame, parent, position, quaternion, _ in messages.frame_transforms(message.transforms):
+            self._frames.place(frame, parent, position, quaternion, None)
 
     def show(self) -> None:
         """Passes map and pose on to the planner, before a tick."""
@@ -90,15 +79,9 @@ class TerrainInput:
         """Values for /diagnostics."""
         return {"terrain_map": self._planner.view.sight.value if self._subscriptions else "off"}
 
-    def _pose(self) -> tuple[Array, Array] | None:
-        """Rotation (3, 3) and position (3,) [m] of base_link in the frame of the map; None: unknown."""
-        rotation, position = np.eye(3), np.zeros(3)
-        frame = self._base
-        for _ in range(MAX_DEPTH):
-            if frame == self._frame:
-                return rotation, position
-            if frame not in self._frames:
-                return None
-            frame, turn, shift = self._frames[frame]
-            rotation, position = turn @ rotation, turn @ position + shift
-        return None
+    def _pose(self) -> FramePose | None:
+        """The pose of base_link in the frame of the map; None: unknown."""
+        try:
+            return self._frames.find(self._base, self._frame, 0.0)
+        except UnknownPoseError:
+            return None

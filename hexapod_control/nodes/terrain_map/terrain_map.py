@@ -26,6 +26,7 @@ from sensor_msgs.msg import CameraInfo, Image, JointState, MultiDOFJointState, P
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.frame_tree import HISTORY_S, FrameTree, UnknownPoseError
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.sensing.foot_force_estimator import MIN_LOAD_SHARE
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.terrain.depth_image import depth_points
 from hexapod_control.core.terrain.height_map import HeightMap
@@ -53,7 +54,6 @@ from hexapod_control.ros.terrain_messages import (
 PERIOD_S = 0.05  # in which scans and feet enter the map
 MAX_WAIT_S = 1.0  # for the pose of a scan
 MAX_JOINT_AGE_S = 0.1  # between a scan and the joints by which the robot itself is left out
-MIN_LOAD_SHARE = 0.05  # of the weight; a foot with a smaller measured force does not stand
 MARGIN_M = 0.02  # between the robot and what hangs over it
 # pixels of an image that are used: 10 mm apart at half a metre
 MAX_COLUMNS = 96
@@ -92,7 +92,7 @@ class Sensor:
 
 
 class ScanInput:
-    """Subscribes to the sensors of one robot; `waiting` are the scans that nobody has taken yet."""
+    """Subscribes to the sensors of one robot; `waiting` are the scans that are not in the map yet."""
 
     def __init__(self, node: GuardedNode, robot: Robot, settings: TerrainMapSettings) -> None:
         self._node = node
@@ -205,18 +205,10 @@ class TerrainMapNode(GuardedNode):
         self._place(message, fixed=False)
 
     def _place(self, message: TFMessage, *, fixed: bool) -> None:
-        for each in message.transforms:
-            messages.roll_pitch_yaw(each.transform.rotation)  # refuses what is no rotation
-            shift, turn = each.transform.translation, each.transform.rotation
-            position = shift.x, shift.y, shift.z
-            if not all(map(math.isfinite, position)):
-                raise MessageError(f"the position of {each.child_frame_id} is {position}; send finite numbers")
-            stamp = None if fixed else _seconds(each.header.stamp)
-            if stamp is not None and each.child_frame_id == self._base:
+        for frame, parent, position, quaternion, stamp in messages.frame_transforms(message.transforms):
+            if not fixed and frame == self._base:
                 self._watch_clock(stamp)
-            self._tree.place(
-                each.child_frame_id, each.header.frame_id, position, (turn.x, turn.y, turn.z, turn.w), stamp
-            )
+            self._tree.place(frame, parent, position, quaternion, None if fixed else stamp)
 
     def _watch_clock(self, stamp: float) -> None:
         """Begins again when the clock was set back, as by a simulation that starts anew."""

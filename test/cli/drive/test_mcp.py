@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import mcp
 import pytest
 from support.real_time.programs import HEXAPOD, SimulationCommand
 
@@ -18,8 +19,6 @@ from hexapod_control.clients.robot_client import RobotClient, SimulationClient
 from hexapod_control.config.motion_file import known_motions
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.ros.distribution import stamped_by_default
-
-mcp = pytest.importorskip("mcp", reason="the optional module mcp is not installed")
 
 pytestmark = [pytest.mark.heavy, pytest.mark.physics]
 
@@ -57,7 +56,7 @@ async def call(opened, name, /, **arguments):
 
 
 class Person(RobotClient):
-    """Somebody with a gamepad."""
+    """A person with a gamepad."""
 
     source_name = "joystick"
 
@@ -213,7 +212,7 @@ def test_a_person_who_drives_or_stops_the_robot_ends_the_walk_and_the_assistant_
             asked = await walking(opened)
             request = robot.request("stop")
             await until(robot, lambda: request.success and asked.done(), "the stop")
-            assert not asked.result()[0] and "somebody has stopped the robot" in asked.result()[1]
+            assert not asked.result()[0] and "a person has stopped the robot" in asked.result()[1]
             await at_rest(robot)
             assert not (await call(opened, "turn", degrees=10.0))[0]
             assert (await call(opened, "stop"))[0]

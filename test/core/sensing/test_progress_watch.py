@@ -35,8 +35,8 @@ def after(seconds, share, *, slip=0.0, twist=AHEAD, errors=FREE, tilt=(0.0, 0.0)
     ],
 )
 def test_a_robot_that_makes_no_way_says_so_after_five_seconds_with_what_is_known(values, cause):
-    assert after(4.5, 0.1, **values).mishap is None
-    mishap = after(6.5, 0.1, **values).mishap
+    assert after(4.5, 0.1, **values).refused.mishap is None
+    mishap = after(6.5, 0.1, **values).refused.mishap
     assert mishap.kind is MishapKind.HINDERED
     assert mishap.text.startswith("the robot makes no way: in 5 s its feet have made 10 % of it; ")
     assert cause in mishap.text
@@ -44,25 +44,25 @@ def test_a_robot_that_makes_no_way_says_so_after_five_seconds_with_what_is_known
 
 @pytest.mark.parametrize(("share", "twist"), [(0.8, AHEAD), (None, AHEAD), (0.1, SLOW), (0.9, Twist(0.0, 0.0, 0.5))])
 def test_a_walk_that_gets_on_or_is_slow_or_unknown_is_no_mishap(share, twist):
-    assert after(20.0, share, twist=twist).mishap is None
+    assert after(20.0, share, twist=twist).refused.mishap is None
 
 
 def test_feet_of_which_some_stay_under_the_body_while_others_slip_make_no_way():
-    assert after(7.0, 0.5, slip=0.3).mishap.kind is MishapKind.HINDERED
-    assert after(20.0, 0.5, slip=0.05).mishap is None
+    assert after(7.0, 0.5, slip=0.3).refused.mishap.kind is MishapKind.HINDERED
+    assert after(20.0, 0.5, slip=0.05).refused.mishap is None
 
 
 def test_feet_that_disagree_by_play_in_a_slow_walk_are_no_mishap_while_their_mean_gets_on():
-    assert after(20.0, 0.8, slip=0.8, twist=Twist(0.02, 0.0, 0.0)).mishap is None
-    assert after(20.0, 0.5, slip=0.8, twist=Twist(0.02, 0.0, 0.0)).mishap.kind is MishapKind.HINDERED
+    assert after(20.0, 0.8, slip=0.8, twist=Twist(0.02, 0.0, 0.0)).refused.mishap is None
+    assert after(20.0, 0.5, slip=0.8, twist=Twist(0.02, 0.0, 0.0)).refused.mishap.kind is MishapKind.HINDERED
 
 
 def test_a_stop_begins_a_new_count_and_the_same_course_is_refused_until_a_zero_or_another_one():
     watch = after(4.0, 0.1)
     watch.rest()
-    assert after(4.0, 0.1, watch=watch).mishap is None
+    assert after(4.0, 0.1, watch=watch).refused.mishap is None
     after(3.0, 0.1, watch=watch)
-    assert watch.refuses(AHEAD) and watch.refuses(Twist(0.08, 0.02, 0.0)) and watch.mishap
-    assert not watch.refuses(BACK) and watch.mishap is None
+    assert watch.refused.refuses(AHEAD) and watch.refused.refuses(Twist(0.08, 0.02, 0.0)) and watch.refused.mishap
+    assert not watch.refused.refuses(BACK) and watch.refused.mishap is None
     watch = after(7.0, 0.1)
-    assert not watch.refuses(ZERO) and not watch.refuses(AHEAD)
+    assert not watch.refused.refuses(ZERO) and not watch.refused.refuses(AHEAD)

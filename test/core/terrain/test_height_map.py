@@ -39,7 +39,7 @@ def test_stairs_are_where_they_were_seen():
     assert np.isfinite(terrain.heights(x, y)).mean() > 0.95
 
 
-def test_what_nobody_saw_is_unknown():
+def test_what_was_never_seen_is_unknown():
     terrain = HeightMap()
     assert np.isnan(terrain.heights(0.0, 0.0))
     points = scan(stairs, 1)

@@ -162,7 +162,7 @@ def test_the_scale_of_what_is_never_negative_has_no_negative_part(told):
     assert low == 0 and high >= 10
 
 
-def test_the_number_on_the_log_is_that_of_what_needs_somebody(told):
+def test_the_number_on_the_log_counts_what_needs_action(told):
     page = told.page
     count = "Number(document.querySelector('#log-count').textContent)"
     before, newest = page.js(f"[{count}, Math.max(0, ...[...hexapod.log.events.keys()])]")

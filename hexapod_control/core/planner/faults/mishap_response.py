@@ -258,7 +258,7 @@ def respond(state: PlannerState, plan: TickPlan, dt: float, context: PlannerCont
         return Frozen(watch.hanging_mishap(), state.walk)
     state.walk.slow_down(min(watch.speed_share, context.footholds.speed_share), watch.lagging_leg)
     _note_standstill(state, plan, dt, context)
-    if feedback.progress.mishap is not None and not state.lies_down and not state.walk.speed.halted:
+    if feedback.progress.refused.mishap is not None and not state.lies_down and not state.walk.speed.halted:
         state.walk.halt()
     if (deadlock := context.limiter.deadlock) is not None and deadlock.legs is not None:
         state.walk.halt(deadlock=deadlock.legs)
@@ -326,7 +326,7 @@ def present_mishap(state: PlannerState, context: PlannerContext) -> Mishap | Non
     """Returns the present mishap; None without one."""
     if isinstance(state, Frozen):
         return state.mishap
-    return context.watch.slow_mishap or context.feedback.progress.mishap or context.footholds.mishap
+    return context.watch.slow_mishap or context.feedback.progress.refused.mishap or context.footholds.mishap
 
 
 def _motion(state: PlannerState) -> StoppedMotion | None:

@@ -65,7 +65,7 @@ export class LogPanel {
     this.show();
   }
 
-  // The number on the button is that of what needs somebody: errors, and stops that nobody has ordered.
+  // The number on the button counts what needs action: errors, and stops that were not ordered.
   show() {
     const fresh = [...this.events.values()].filter((event) => event.id > this.seen && (event.level > 1 || STOPPED.includes(event.text))).length;
     this.count.hidden = !fresh;

@@ -44,4 +44,6 @@ def test_a_robot_that_is_to_walk_and_stands_says_so_within_five_seconds_with_the
     assert mishap.kind is MishapKind.HINDERED
     assert f"has stood for 4 s: {cause}" in mishap.text
     assert state.walk.speed.command.is_zero
-    assert context.feedback.progress.refuses(AHEAD) and not context.feedback.progress.refuses(AHEAD.scaled(-1.0))
+    assert context.feedback.progress.refused.refuses(AHEAD) and not context.feedback.progress.refused.refuses(
+        AHEAD.scaled(-1.0)
+    )

@@ -97,7 +97,7 @@ function choices(view) {
   });
 }
 
-// Whether Next would take numbers that nobody has measured.
+// Whether Next would take numbers that were not measured.
 function unmeasured() {
   return shown.fields.length > 0 && !changed && !shown.overview[shown.number - 1].answer;
 }
