@@ -81,17 +81,18 @@ class CameraMap:
         """Map and pose now; None until there is a map."""
         simulation = self._run.simulation
         imu = self._run.planner.sensors.imu
+        reading = simulation.reading()
         least = MIN_LOAD_SHARE * self._robot.mass * GRAVITY
-        loads = [force if force > least else 0.0 for force in simulation.foot_forces.tolist()]
+        loads = [force if force > least else 0.0 for force in reading.foot_forces.tolist()]
         turn = None if self._heading is None or imu.heading is None else wrap(imu.heading - self._heading)
         self._heading = imu.heading
-        self._odometry.update(simulation.joints, loads, CONTROL_PERIOD_S, turn, imu.tilt)
+        self._odometry.update(reading.joints, loads, CONTROL_PERIOD_S, turn, imu.tilt)
         base = self._base()
-        frame = self._camera.step(simulation, label=(base, simulation.joints.copy()))
+        frame = self._camera.step(simulation, label=(base, reading.joints))
         if frame is not None:
             self._insert(frame)
             rotation, position = base
-            standing = forward(self._robot, simulation.joints)[np.array(loads) > 0.0]
+            standing = forward(self._robot, reading.joints)[np.array(loads) > 0.0]
             feet = standing @ rotation.T + position - (0.0, 0.0, self._robot.foot_radius)
             self._map.feel(feet, simulation.time)
             self._grid = self._map.grid()

@@ -490,8 +490,10 @@ class OnFeet(Copyable):
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
         """Advances body, feet and gait clock by `dt` [s]; sensors are used unless the robot is about to sit down."""
         self.walk.sense(*((context.touching, context.sensors.body_tilt) if self.then is None else (None, None)))
-        if context.footholds.grid is not None or self.walk.motion.seen:
+        if self.then is None and context.footholds.grid is not None:
             context.footholds.step(dt, self.walk, context.touching)
+        elif self.walk.motion.seen:
+            context.footholds.forget(self.walk.motion)
         self.walk.correct(context.feedback.course.shares)
         self.walk, pose = context.limiter.advance(self.walk, context.joints, dt, context.change_pace(1.0, dt))
         return pose

@@ -116,8 +116,10 @@ class FootholdPlan(Copyable):
         self._age += dt
         if self.sight is not Sight.NONE and self._age > OLD_S:
             self._turn_to(Sight.LOST)
-        if self.grid is None or self._base is None or self.sight is Sight.LOST or not motion.running:
-            self._forget(motion)
+        if self.grid is None or self._base is None or self.sight is Sight.LOST:
+            self.forget(motion)
+            return
+        if not motion.running:  # the feet stay where they have found a place
             return
         standing = [
             foot.at
@@ -130,7 +132,7 @@ class FootholdPlan(Copyable):
         view = GroundView.of(self.grid, self._base, walk.body.placement, standing, self._start, self._felt)
         self._judge(view, motion, touching)
         if self.sight is Sight.MISFIT:
-            self._forget(motion)
+            self.forget(motion)
             return
         legs = [leg for leg, found in enumerate(self._chosen) if found is None]
         if not legs:
@@ -145,7 +147,7 @@ class FootholdPlan(Copyable):
         self._stop_before_missing(walk)
         motion.seen = tuple(_seen(view, found) for found in chosen)
 
-    def _forget(self, motion: FootMotion) -> None:
+    def forget(self, motion: FootMotion) -> None:
         """Chooses nothing: the walk is that without a map."""
         self._chosen = (None,) * len(self._robot.legs)
         motion.seen = ()

@@ -10,6 +10,7 @@ from support.drives import DT, standing_planner, walk_of
 
 from hexapod_control.core.kinematics.fits import fit_rigid
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist
+from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.sensing.mishap_watch import MishapKind
 from hexapod_control.core.sensing.sensor_inputs import Adaptation
 from hexapod_control.core.terrain.foothold_choice import Foothold, FootholdChooser, GroundView, Step
@@ -68,6 +69,26 @@ def test_a_robot_stops_with_all_feet_on_the_table_whose_edge_it_sees(twist):
     mishap = planner.view.mishap
     assert mishap.kind is MishapKind.NO_FOOTHOLD
     assert mishap.text.startswith("no foothold ahead of ") and "drop of 250 mm" in mishap.text
+
+
+UP = ground(lambda x, y: np.where(x < 0.25, 0.0, 0.04))
+DOWN = ground(lambda x, y: np.where(x < 0.4, 0.0, -0.25))
+
+
+@pytest.mark.parametrize("grid", [UP, DOWN])
+def test_on_a_step_and_near_an_edge_a_robot_comes_to_rest_on_places_it_has_seen_and_sits_down_from_there(grid):
+    _, planner, here = walked(FORWARD, grid, 4.0)
+    _, planner, here = walked(ZERO, grid, 4.0, planner, here)
+    assert planner.state is RobotState.STANDING
+    for foot in walk_of(planner).motion.feet:
+        x, y = here.apply(*foot.at[:2])
+        assert np.ptp(grid.heights(x + np.array((-0.01, 0.01)), y)) < 0.01
+    resting, _, _ = walked(ZERO, grid, 3.0, planner, here)
+    assert all(all(plan.planted) for plan in resting)
+    assert planner.sit() is None
+    for _ in range(round(8.0 / DT)):
+        planner.step(DT)
+    assert planner.state is RobotState.SITTING
 
 
 def test_after_a_stop_before_an_edge_the_robot_walks_away_from_it():

@@ -320,9 +320,14 @@ class FootMotion(Copyable):
         return all([foot.region == NEUTRAL_REGION for foot in self.feet])
 
     def distance_from_neutral(self, regions: StanceRegions) -> float:
-        """Returns the greatest distance [m] of a foot from its neutral foothold."""
-        pairs = zip(self.feet, regions.footholds, strict=True)
-        return max([math.hypot(foot.x - x, foot.y - y) for foot, (x, y) in pairs])
+        """Returns the greatest distance [m] of a foot from its neutral foothold, or the place seen instead of it."""
+        footholds = regions.footholds
+        if self.seen:
+            pairs = zip(self.seen, footholds, strict=True)
+            footholds = tuple(
+                (seen.x, seen.y) if seen is not None and not seen.even else foothold for seen, foothold in pairs
+            )
+        return max([math.hypot(foot.x - x, foot.y - y) for foot, (x, y) in zip(self.feet, footholds, strict=True)])
 
     def step(self, dt: float, twist: Twist, swing_time: float, strides: Strides) -> None:
         """Advances all feet by one tick of the body's motion; times in [s]."""
