@@ -123,6 +123,7 @@ def _start_text(robot: str, protocol: str, baud: int, link: Path) -> str:
             f"{protocol} servos of {robot} at {baud} baud on {link}; Ctrl-C ends them. Point a driver at them:",
             f"  hexapod robot {name} {given} web:=true",
             f"  hexapod servos --robot {name} --protocol {protocol} --port {port} scan",
+            "Faults, and what hands would do, are typed here: hexapod emulate --help lists them.",
         )
     )
 

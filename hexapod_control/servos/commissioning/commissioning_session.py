@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from hexapod_control.config.errors import RobotFileError
-from hexapod_control.config.robots.draft.questions.units import AnswerError
 from hexapod_control.config.sentence import Sentence
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration.dialog import BACK, QUIT, Abandoned, Back, Choice, Dialog, Prompt, TorqueStop
 from hexapod_control.servos.commissioning.commissioning_progress_file import CommissioningProgressFile
 from hexapod_control.servos.commissioning.stages import BY_KEY, SKIPPED, Stage, StageError, StageMachine
 
-FAULTS = (StageError, BusError, RobotFileError, AnswerError, OSError)  # reported; the stage is then offered again
+FAULTS = (StageError, BusError, RobotFileError, OSError)  # reported; the stage is then offered again
 START = Choice(("",), Sentence("begin_stage"))
 SKIP_STAGE = Choice(("skip", "s"), Sentence("skip_stage"))
 BEGIN = Prompt(Sentence("begin"), (START, SKIP_STAGE))

@@ -15,7 +15,7 @@ from typing import Protocol
 from hexapod_control.config.bounded_yaml import read_text
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots import robot_keys
-from hexapod_control.config.robots.draft.questions.units import VOLTAGE, Part, numbers
+from hexapod_control.config.robots.draft.questions.units import VOLTAGE, AnswerError, Part, numbers
 from hexapod_control.config.robots.robot_file import RobotFile, from_text
 from hexapod_control.config.robots.servo_table import permitted, servo_table, usual_voltage, version_for, versions
 from hexapod_control.config.section_writer import save_text, with_values
@@ -167,7 +167,8 @@ class StageActions:
         answering = [model for model in known if {model} == models]
         likely = next((model for model in (*answering, file.servo_model) if model in known), "")
         choices = (Choice((likely,), Sentence.of(likely)), OTHER_MODEL) if likely else (OTHER_MODEL,)
-        question = Sentence("which_model", model=file.servo_model, found=", ".join(sorted(models)) or kind)
+        found_models = ", ".join(sorted(models)) or kind
+        question = Sentence("which_model", model=file.servo_model, found=found_models, known=", ".join(known))
         answer: Choice | str = ""
         while isinstance(answer, str) and answer not in known:
             answer = self._dialog.ask(Prompt(question, choices, Typed.TEXT, hint=choices[0].word))
@@ -433,11 +434,16 @@ class StageActions:
         return found
 
     def _voltage(self, question: Sentence) -> float:
-        """A voltage [V] that the operator measures. Raises AnswerError."""
-        answer = self._dialog.ask(Prompt(question, typed=Typed.TEXT))
+        """A voltage [V] that the operator measures; what is none is asked again."""
         part = Part("voltage", VOLTAGE, robot_keys.SERVO_VOLTAGE)
-        (volts,) = numbers(answer if isinstance(answer, str) else answer.word, (part,))
-        return volts
+        while True:
+            answer = self._dialog.ask(Prompt(question, typed=Typed.TEXT))
+            try:
+                (volts,) = numbers(answer if isinstance(answer, str) else answer.word, (part,))
+            except AnswerError as error:
+                self._dialog.say(Sentence.of(error))
+            else:
+                return volts
 
     def _agrees(self, question: Sentence, default: bool = True) -> bool:
         return agreed(self._dialog.ask(yes_or_no(question, default)))
