@@ -145,7 +145,6 @@ class Bag:
         self._reader = reader
         self.start: int = reader.start_time  # [ns] since the epoch
         self.seconds: float = max(0.0, 1e-9 * (reader.end_time - reader.start_time))
-        self.count: int = reader.message_count
         self.channels = tuple(_channel(connection) for connection in reader.connections)
 
     @property

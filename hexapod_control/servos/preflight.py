@@ -14,7 +14,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -61,7 +61,6 @@ class RegisterProblem:
     joint: JointCalibration
     check: RegisterCheck
     value: int
-    data: bytes = field(repr=False)  # as read
     problem: str
 
     @property
@@ -262,7 +261,7 @@ def inspect_servo(
         data = contents[check.register]
         value = table.value(check.register, data)
         if problem := check.problem(value, joint):
-            problems.append(RegisterProblem(joint, check, value, data, problem))
+            problems.append(RegisterProblem(joint, check, value, problem))
     return problems
 
 

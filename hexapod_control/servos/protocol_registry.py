@@ -54,7 +54,6 @@ class ServoProtocol:
     connect: Callable[[str, int], Port | I2cPort] = SerialPort  # (path, baud) -> the port for `open`
     board_size: int = 0  # channels of a board for servos without ids
     measures_supply: bool = False  # by its board
-    notes: str = ""
 
     def with_options(self, options: Mapping[str, object]) -> ServoProtocol:
         """This protocol with the raw units for these options."""
@@ -91,7 +90,6 @@ _ROWS = (
         options=("wait", "degrees", "force_model"),
         settings=(number_option("degrees", "deg", 90.0, 360.0, "range of the model's 1024 steps"),),
         scale_with=feetech_sc.scale,
-        notes="the range depends on the model; no sync read: one turnaround per servo",
     ),
     ServoProtocol(
         name="dynamixel1",
@@ -104,7 +102,6 @@ _ROWS = (
         ids=range(ff_frames.LAST_ID + 1),
         can_read=EVERYTHING,
         options=("wait", "force_model"),
-        notes="set the return delay (register 5) to 0; no sync read: one turnaround per servo",
     ),
     ServoProtocol(
         name="dynamixel2",
@@ -121,7 +118,6 @@ _ROWS = (
         settings=(
             ChoiceOption("read", {"sync": "sync", "fast": "fast"}, "fast: one reply of all, by recent firmware"),
         ),
-        notes="the factory setting of 57600 baud is slow: set 1000000",
     ),
     ServoProtocol(
         name="lx16a",
@@ -135,7 +131,6 @@ _ROWS = (
         ids=range(lx16a.LAST_ID + 1),
         can_read=lx16a.Lx16aBus.can_read,
         options=("wait",),
-        notes="one turnaround per servo",
     ),
     ServoProtocol(
         name="servo2040",
@@ -153,7 +148,6 @@ _ROWS = (
             ChoiceOption("dialect", {d.value: d for d in Servo2040Dialect}, "firmware variant; detected if omitted"),
         ),
         measures_supply=True,
-        notes="one relay powers all servos; reports supply voltage and current, the fork also its over-current latch",
     ),
     ServoProtocol(
         name="ssc32",
@@ -173,7 +167,6 @@ _ROWS = (
             ),
             number_option("divider", "", 0.01, 100.0, "battery = divider * input"),
         ),
-        notes="factory setting of an SSC-32U is 9600 baud: set 115200",
     ),
     ServoProtocol(
         name="maestro",
@@ -191,7 +184,6 @@ _ROWS = (
             number_option("device", "", 0, 127, "device number of the board, if several share the line", whole=True),
             ChoiceOption("crc", SWITCH, "as set in the Control Center"),
         ),
-        notes='set "USB Dual Port", the serial timeout, and home Off for every channel: the board\'s dead-man switch',
     ),
     ServoProtocol(
         name="pca9685",
@@ -224,7 +216,6 @@ _ROWS = (
             number_option("frequency", "Hz", 50.0, 330.0, "of the pulses; analog servos take 50"),
         ),
         connect=open_i2c,
-        notes="baud is the clock of the I2C bus, which the system sets",
     ),
     ServoProtocol(
         name="loopback",

@@ -67,7 +67,7 @@ def test_a_recording_ends_at_its_limit_or_on_a_full_disk_and_is_complete(tmp_pat
     assert "the disk is full (3 MB are free), so the recording has ended; make room" in recording.reason
     for name in ("small", "full"):
         with bag_file.open_bag(tmp_path / name) as bag:
-            assert 0 < bag.count < 50
+            assert 0 < len(list(bag.raw([channel.topic for channel in bag.channels]))) < 50
 
 
 def test_a_recording_that_cannot_be_written_has_a_reason(tmp_path):

@@ -9,18 +9,15 @@ vertical speed at both ends. See docs/architecture/walking-mathematics.md, "Swin
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
 
 PEAK_TRAVEL_SPEED = 1.875  # maximum of d smooth_travel / du, at u = 1/2
-PEAK_LIFT_SPEED = math.pi  # maximum of d lift / du for a height of 1, at u = 1/4
 LEAD_TOP = 0.7  # progress at which a foot leads its aim most
 AIM_FROZEN = 0.8  # progress from which the aim is fixed in the world, so that it does not jump before touch-down
-
-Progress = TypeVar("Progress", float, Array)
 
 
 class SwingTiming(NamedTuple):

@@ -32,7 +32,6 @@ BENT_LEG: LegJoints = (0.0, 0.5, -1.5)  # [rad] knee up: used in place of previo
 
 ON_AXIS = 1e-9  # [m] a target this close to the coxa axis has no direction
 LIMIT_TOLERANCE = 1e-6  # [rad] beyond a joint limit that counts as within: rounding, largest near a stretched leg
-REACH_TOLERANCE = 1e-9  # [m] beyond the reach of a leg that counts as within: rounding
 
 
 class UnreachableReason(Enum):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hexapod_control.core.kinematics.arrays import Array, read_only
+from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import JOINTS, short_joint_name
 
 SERVOS_PER_LEG = len(JOINTS)  # neighbours in row order
@@ -73,7 +73,6 @@ class UnitConverter:
     def __init__(self, joints: Sequence[JointCalibration]) -> None:
         """Joints in row order, three per leg."""
         self.joints = tuple(joints)
-        self.ids = tuple(joint.id for joint in joints)
         self.clamps = [0] * len(self.joints)
 
     def goals(self, angles: Array, slack: Array | None = None) -> dict[int, int]:
@@ -93,8 +92,3 @@ class UnitConverter:
             self.clamps[index] += abs(inside - angle) > ROUNDING or abs(goal - raw) > 0.5 + ROUNDING
             goals[joint.id] = goal
         return goals
-
-    def joint_angles(self, positions: Sequence[float]) -> Array:
-        """Joint angles (n, 3) [rad] of raw positions in row order."""
-        angles = [joint.angle(raw) for joint, raw in zip(self.joints, positions, strict=True)]
-        return read_only(np.array(angles).reshape(-1, 3))

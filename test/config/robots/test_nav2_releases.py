@@ -21,7 +21,6 @@ FACTS = nav2_facts()
 NODES, PLUGINS = FACTS["nodes"], FACTS["plugins"]
 SHIPPED = share("config", "nav2.yaml")
 EVERY_PLUGIN = {"plugin", "type"}
-NAV2_NODES = [name for name, facts in NODES.items() if facts["source"] == "navigation2"]
 
 
 @cache

@@ -138,7 +138,8 @@ def test_joint_angles_survive_the_conversion_within_half_a_unit():
     angles = np.random.default_rng(1).uniform(lower, upper).reshape(-1, 3)
     goals = row.goals(angles)
     assert list(goals) == [joint.id for joint in joints]
-    assert np.abs(row.joint_angles(list(goals.values())) - angles).max() <= 0.5 / 651.9 + 1e-9
+    for joint, angle in zip(joints, angles.flat, strict=True):
+        assert joint.angle(goals[joint.id]) == pytest.approx(angle, abs=0.5 / 651.9 + 1e-9)
 
 
 @pytest.mark.parametrize("scale", [RawScale("us", 500, 2500, 1500, 636.62), RawScale("tick", 0, 1000, 500, 238.73)])

@@ -12,7 +12,6 @@ from support.phantomx import LEGS
 from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.calibration.calibration_state import LIMIT_CLEARANCE, REST_POSE
 
-RAW_UNIT_RAD = 1.0 / 651.9
 MARGIN, STOPS = math.radians(3.0), (-0.7, 0.9)  # [rad] from the centers
 
 

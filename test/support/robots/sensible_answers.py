@@ -11,7 +11,6 @@ from hexapod_control.config.robots.draft.questions.units import AnswerError
 from hexapod_control.config.robots.servo_table import servo_table, usual_voltage, version_for
 from hexapod_control.core.statics.static_stability import GRAVITY
 
-ENTER_SHARE = 0.3  # of the questions whose proposal is taken
 LIGHTEST = 1.4  # mass of a robot over that of its servos
 HELD_SHARE = 0.25  # of the stall torque, which a sensible robot needs to stand on half of its legs
 

@@ -30,6 +30,5 @@ class ImportedRobot(RobotDraft):
     frame: BodyFrame
     tips: dict[str, FootTip]  # by name
     fixed: dict[str, float]  # [rad] angles of joints outside the legs
-    error: float  # [m] largest difference between the forward kinematics of the URDF and of the robot file
     findings: tuple[ImportFinding, ...]
     unusual: tuple[FileError, ...] = ()  # values that `hexapod check` would call wrong, unless they are confirmed

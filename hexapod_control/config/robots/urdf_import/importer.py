@@ -117,9 +117,7 @@ def import_urdf(request: ImportRequest) -> ImportedRobot:
     fixed = dict(_fixed_joints(tree, named, frozen))
     name = robot_name(tree.name)
     findings = tuple(_findings(chains, frame, legs, tips, body, finder, error))
-    robot = ImportedRobot(
-        name, legs, body, masses, radii, servo, stance, tree, chains, frame, tips, fixed, error, findings
-    )
+    robot = ImportedRobot(name, legs, body, masses, radii, servo, stance, tree, chains, frame, tips, fixed, findings)
     robot = replace(robot, body=body_with_room(robot))
     return replace(robot, unusual=implausible(_accepted(robot)))
 
