@@ -35,20 +35,6 @@ def test_a_goal_switches_the_torque_of_an_ax_servo_on():
     assert (servo.read(36, 2), servo.read(46, 1)) == (700, 0)
 
 
-def test_an_ax_servo_holds_its_position_when_its_torque_is_switched_on():
-    servo = Servo("dynamixel1")
-    servo.world.positions[0] = 300
-    assert servo.write(24, 1, 1) == 0
-    assert servo.read(30, 2) == 300 and servo.world.target(0) == 300
-
-
-def test_an_overloaded_ax_servo_has_no_torque_until_its_limit_is_restored():
-    servo = Servo("dynamixel1")
-    servo.write(34, 2, 0)
-    servo.write(30, 2, 700)
-    assert not servo.world.has_torque(0)
-
-
 def test_the_protection_of_an_ax_servo_ends_when_its_torque_limit_is_restored_and_by_nothing_else():
     servo = Servo("dynamixel1")
     servo.world.latch(0, ServoFault.OVERLOAD)
@@ -73,35 +59,12 @@ def test_ax_errors_are_those_of_the_manual():
     assert servo.write(8, 2, 1023) == 0 and servo.read(6, 2) == 400
 
 
-def test_an_ax_servo_with_both_limits_0_turns_without_end():
-    servo = Servo("dynamixel1")
-    servo.write(8, 2, 0)
-    servo.write(24, 1, 1)
-    servo.write(32, 2, 0x400 | 100)
-    servo.run(20.0)
-    assert servo.world.position(0) < 0
-
-
 def test_a_factory_reset_of_protocol_1_makes_the_id_1():
     servo = Servo("dynamixel1")
     servo.write(14, 2, 100)
     servo.write(3, 1, 9)
     assert servo.ask(ff_frames.build(9, 0x06)) == [bytes.fromhex("FF FF 09 02 00 F4")]
     assert (servo.read(14, 2), servo.read(5, 1)) == (1023, 250)
-
-
-@pytest.mark.parametrize(
-    ("protocol", "flag", "goal", "size"),
-    [("dynamixel1", 44, 30, 2), ("dynamixel2", 69, 116, 4), ("feetech_st", 64, 42, 2)],
-)
-def test_a_registered_write_waits_for_the_action(protocol, flag, goal, size):
-    servo = Servo(protocol)
-    frames = dynamixel2 if servo.two else ff_frames
-    address = goal.to_bytes(2 if servo.two else 1, "little")
-    servo.ask(frames.build(1, 4, address + (600).to_bytes(size, "little")))
-    assert (servo.read(flag, 1), servo.world.target(0)) == (1, PROTOCOLS[protocol].scale.center)
-    servo.ask(frames.build(0xFE, 5))
-    assert (servo.read(flag, 1), servo.world.target(0)) == (0, 600)
 
 
 # --- Dynamixel X -------------------------------------------------------------------------------------
@@ -135,18 +98,6 @@ def test_an_x_offset_shifts_position_and_goal():
     servo.write(64, 1, 1)
     servo.write(116, 4, 2000)
     assert servo.world.target(0) == 2100
-
-
-def test_an_x_servo_in_velocity_mode_ignores_goals_and_turns_without_end():
-    servo = Servo("dynamixel2")
-    servo.write(11, 1, 1)
-    servo.write(64, 1, 1)
-    servo.write(116, 4, 3000)
-    servo.run(1.0)
-    assert servo.read(132, 4) == 2048
-    servo.write(104, 4, -100)
-    servo.run(20.0)
-    assert servo.read(132, 4) < -4096
 
 
 def test_only_the_order_of_the_manual_clears_turns():

@@ -217,7 +217,8 @@ def test_a_registered_write_is_executed_once_and_a_refused_one_is_not_registered
         assert servo.error(request(servo, REG_WRITE, address(servo, goal) + refused.to_bytes(size, "little"))) == error
         assert servo.read(flag, 1) == 0 and servo.error(act) == nothing
     assert servo.error(request(servo, REG_WRITE, address(servo, goal) + (600).to_bytes(size, "little"))) == 0
-    assert servo.error(act) == 0 and servo.world.target(0) == 600
+    assert servo.read(flag, 1) == 1 and servo.world.target(0) == servo.world.scale.center
+    assert servo.error(act) == 0 and servo.world.target(0) == 600 and servo.read(flag, 1) == 0
     servo.write(goal, size, 610)
     assert servo.error(act) == nothing and servo.world.target(0) == 610
     assert servo.error(request(servo, REG_WRITE, address(servo, TORQUE[protocol]) + b"\x00")) == 0
