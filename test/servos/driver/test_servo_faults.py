@@ -12,15 +12,12 @@ import pytest
 from support.kits.recorded_servos import FAULT, FEMUR, HOLD, LOST, SLACK, kinds, reported
 
 from hexapod_control.servos.bus import ff_frames
-from hexapod_control.servos.bus.bus_interface import PortGoneError
-from hexapod_control.servos.bus.serial_port import SerialPort
 from hexapod_control.servos.driver import driver
 from hexapod_control.servos.driver.bus_connection import MAX_BACK_OFF_S
 from hexapod_control.servos.driver.presence import PING_PERIOD_S
 from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
 from hexapod_control.servos.protocol_registry import PROTOCOLS
 from hexapod_control.servos.protocols import dynamixel2, lx16a
-from hexapod_control.servos.settings.servo_section import OnLost
 
 MAX_ROUNDS = 15  # until neither of the best seconds is disturbed
 UNNOTICED_S = 0.6  # until a servo is quarantined after three misses, where servos are read in turn
@@ -284,27 +281,6 @@ def test_one_missing_servo_leaves_the_others_their_rate(simulated, protocol):
     bench.until(lambda: not bench.troubles("silent"), 3.0)
 
 
-def test_a_lost_servo_makes_the_robot_sit_with_that_policy(simulated):
-    bench = simulated(on_lost=OnLost.SIT)
-    bench.world.unplug(4)
-    bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.SIT, LOST + SLACK)
-    assert bench.driver.armed
-    bench.driver.note_seated()
-    bench.until(lambda: not bench.world.torques.any(), SLACK, "torque off once it sits")
-    assert "run hexapod reset, then hexapod arm" in str(bench.driver.arm())
-
-
-def test_a_lost_servo_switches_the_torque_off_with_that_policy(simulated):
-    bench = simulated(on_lost=OnLost.OFF)
-    bench.world.unplug(4)
-    took = bench.until(lambda: not bench.world.torques.any(), LOST + SLACK)
-    assert took > LOST - 0.1
-    bench.until(lambda: reported(bench, f"torque is off: {FEMUR} lost"), SLACK, "report")
-    bench.world.plug(4)
-    assert bench.driver.reset_fault() is None
-    assert bench.driver.arm() is None
-
-
 @kinds
 def test_a_servo_that_returns_at_another_angle_moves_back_without_a_jump(simulated, protocol):
     bench = simulated(protocol)
@@ -318,13 +294,6 @@ def test_a_servo_that_returns_at_another_angle_moves_back_without_a_jump(simulat
     assert index == 4 and abs(goal - position) < 0.02
     bench.until(lambda: abs(bench.driver.snapshot.joints - bench.driver.snapshot.joints[0])[1, 1] < 0.02, 4.0)
     bench.until(lambda: not [each for each in bench.driver.snapshot.diagnoses if each.kind != "budget"], SLACK, "end")
-    bench.assert_no_leap()
-
-
-def test_a_probable_duplicate_id_is_reported(simulated):
-    bench = simulated()
-    bench.world.duplicate_id(4)
-    bench.until(lambda: reported(bench, f"{FEMUR} gives corrupt replies, probably two servos have this id"), 6.0)
     bench.assert_no_leap()
 
 
@@ -354,9 +323,3 @@ def test_behind_an_unplugged_port_the_robot_holds_and_goes_on_from_where_it_is_w
     bench.during(0.5)
     bench.assert_no_leap()
     assert bench.driver.snapshot.reconnections == 1
-
-
-def test_a_port_in_use_is_refused_by_name(armed):
-    bench = armed()
-    with pytest.raises(PortGoneError, match=r"bus: .*(use|busy)"):
-        SerialPort(bench.settings.port, bench.settings.baud)

@@ -200,6 +200,7 @@ def test_a_lost_servo_leads_to_the_policy_of_the_robot_file(policy, request_, on
     assert rig.driver.snapshot.planner_request is request_
     assert rig.driver.armed == on
     assert any(f" s, {reaction}" in text for text in rig.texts())
+    assert any("torque is off: left_middle_femur_joint (id 5) lost" in text for text in rig.texts()) is not on
 
 
 def test_the_leg_of_a_servo_that_stays_away_is_lost_and_not_missed_once_the_robot_walks_without_it():

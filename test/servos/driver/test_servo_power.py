@@ -7,7 +7,7 @@ All faults: no goal is farther from the previous one than the joint's speed allo
 
 import numpy as np
 import pytest
-from support.kits.recorded_servos import FAULT, FEMUR, HOLD, SLACK, kinds, reported
+from support.kits.recorded_servos import FAULT, FEMUR, SLACK, kinds, reported
 
 from hexapod_control.servos.bus import ff_frames
 from hexapod_control.servos.bus.bus_interface import ServoFault
@@ -16,35 +16,6 @@ from hexapod_control.servos.driver.presence import PING_PERIOD_S
 from hexapod_control.servos.driver.telemetry import PlannerRequest, TorqueState
 from hexapod_control.servos.protocols import dynamixel2, lx16a
 from hexapod_control.servos.settings.servo_section import Battery
-
-# --- power --------------------------------------------------------------------------------------------------
-
-
-def test_a_brown_out_is_detected_and_the_servos_stay_off_until_armed_leg_by_leg(armed):
-    bench = armed()
-    bench.world.power(4.0)
-    bench.until(lambda: reported(bench, "all servos have been silent for 0.", "the robot holds"), HOLD + SLACK, "hold")
-    assert bench.driver.snapshot.planner_request is PlannerRequest.STOP
-    bench.until(lambda: bench.driver.snapshot.joints is None, 0.2)
-    bench.during(0.5)
-    assert bench.driver.snapshot.torque is TorqueState.UNKNOWN
-    bench.world.power(11.1)
-    bench.until(lambda: not bench.driver.armed, 1.0 + SLACK, "torque off")
-    bench.until(lambda: reported(bench, "the servos have restarted without torque, as in a brown-out"), 0.5, "report")
-    bench.until(lambda: not bench.driver.snapshot.diagnoses, 3.0, "all answer again")
-    assert not bench.world.torques.any()
-    sent = len(bench.world.received_goals)
-    assert bench.driver.arm() is None
-    bench.until(bench.world.torques.all, 0.2)
-    energised = {}
-    for now, index, goal, where, torque in bench.world.received_goals[sent:]:
-        if not torque:
-            energised.setdefault(index // 3, now)
-            assert abs(goal - where) < 0.01  # [rad] the first goals are where the servos are
-    times = [energised[leg] for leg in range(6)]
-    assert min(np.diff(times)) > 0.03  # [s] leg by leg
-    bench.during(0.5)
-    bench.assert_no_leap()
 
 
 @pytest.mark.parametrize("outage", [0.4, 1.5])
@@ -74,59 +45,7 @@ def test_every_kind_of_servo_reports_temperature_and_voltage(simulated, protocol
     assert bench.driver.armed
 
 
-def test_a_low_battery_warns_sits_once_and_switches_off_and_never_climbs_back(simulated):
-    bench = simulated(battery=Battery(10.5, 9.9, 0.5))
-    bench.world.voltages[:] = 10.2
-    bench.until(lambda: bench.troubles("battery"), 2.5, "warning")
-    bench.until(lambda: reported(bench, "the battery is at", "warning at 10.5 V, critical at 9.9 V"), 0.5, "report")
-    assert bench.driver.snapshot.planner_request is PlannerRequest.NOTHING
-    bench.world.voltages[:] = 9.5
-    bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.SIT, 3.0, "sit")
-    bench.world.voltages[:] = 11.0  # the load is gone, the voltage recovers
-    bench.during(1.0)
-    assert bench.driver.snapshot.planner_request is PlannerRequest.SIT
-    bench.driver.note_seated()
-    bench.until(lambda: not bench.world.torques.any(), 0.3, "off")
-    assert "the battery is empty" in str(bench.driver.arm())
-    bench.world.voltages[:] = 10.0
-    bench.during(1.5)
-    assert "charge" in str(bench.driver.reset_fault())
-    bench.world.voltages[:] = 12.2
-    bench.until(lambda: bench.driver.reset_fault() is None, 3.0)
-    assert bench.driver.arm() is None
-
-
-def test_a_sag_of_less_than_half_a_second_is_ignored(simulated):
-    bench = simulated(battery=Battery(10.5, 9.9, 0.5))
-    bench.during(0.5)
-    for _ in range(3):
-        bench.world.voltages[:] = 8.5
-        bench.during(0.25)
-        bench.world.voltages[:] = 11.5
-        bench.during(0.8)
-    assert bench.driver.snapshot.planner_request is PlannerRequest.NOTHING
-    assert not any("critical" in text for text in bench.texts() if "sits" in text)
-
-
 # --- heat and overload --------------------------------------------------------------------------------------
-
-
-def test_a_hot_servo_is_warned_of_slowed_and_at_its_limit_the_robot_sits_then_off(simulated):
-    bench = simulated(max_temperature=70.0)
-    bench.world.temperatures[4] = 62.0
-    bench.until(lambda: bench.troubles("heat"), 1.5, "warning")
-    bench.until(lambda: reported(bench, f"{FEMUR} is at 62 degC, limit 70: slower now"), 0.5, "report")
-    assert bench.driver.snapshot.planner_request is PlannerRequest.NOTHING
-    bench.world.temperatures[4] = 71.0
-    bench.until(lambda: bench.driver.snapshot.planner_request is PlannerRequest.SIT, 1.5, "sit")
-    bench.world.temperatures[4] = 50.0
-    bench.during(0.8)
-    assert bench.driver.snapshot.planner_request is PlannerRequest.SIT
-    bench.driver.note_seated()
-    bench.until(lambda: not bench.world.torques.any(), 0.3, "off")
-    bench.until(lambda: bench.driver.reset_fault() is None, 2.0)
-    assert bench.driver.arm() is None
-    bench.assert_no_leap()
 
 
 @pytest.mark.parametrize("protocol", ["feetech_st", "feetech_sc", "dynamixel1", "dynamixel2"])

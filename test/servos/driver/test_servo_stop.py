@@ -10,12 +10,12 @@ import time
 
 import numpy as np
 import pytest
-from support.kits.recorded_servos import FAULT, FEMUR, HIGH, SLACK, kinds, reported
+from support.kits.recorded_servos import FAULT, FEMUR, SLACK, kinds, reported
 
 from hexapod_control.servos.bus.ff_bus import FFBus
 from hexapod_control.servos.driver.telemetry import TorqueState
 from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.settings.servo_section import LOOPBACK, OnSilence
+from hexapod_control.servos.settings.servo_section import LOOPBACK
 
 UNORDERED_S = 0.8  # until torque that was not ordered is off: one servo is asked per cycle
 MAX_STOP_DELAY_S = 0.05  # from the request to torque-off on the wire, also while the bus waits for replies
@@ -98,16 +98,6 @@ def test_unrequested_torque_is_switched_off_again_and_reported(simulated, protoc
     assert len(bench.texts()) < 10
 
 
-def test_a_started_driver_leaves_torque_on_that_it_has_not_switched_off(armed):
-    bench = armed()
-    bench.driver.close(False)  # killed: the servos hold
-    bench.driver = bench.new_driver()
-    bench.driver.connect()
-    bench.driver.start()
-    bench.during(UNORDERED_S)
-    assert bench.world.torques.all()
-
-
 def test_an_emergency_stop_while_the_torque_comes_on_stops_that(armed):
     bench = armed()
     bench.driver.disarm()
@@ -140,29 +130,6 @@ def test_targets_that_stop_are_held_within_a_fifth_of_a_second(simulated):
         "the sentence",
     )
     assert bench.driver.armed
-
-
-def test_missing_targets_switch_the_torque_off_if_configured(simulated):
-    bench = simulated(on_silence=OnSilence.OFF, silence_time=0.5)
-    bench.during(1.2)
-    bench.publishing.clear()
-    bench.until(lambda: not bench.world.torques.any(), FAULT + 0.5 + SLACK)
-    bench.until(lambda: reported(bench, "no joint_targets for 0.5 s: torque off; run hexapod arm"), 0.5, "report")
-
-
-def test_a_driver_that_is_started_again_reads_the_pose_and_ramps_from_there(simulated):
-    bench = simulated()
-    bench.during(1.0)
-    bench.driver.close(False)  # killed: the servos hold
-    sent = len(bench.world.received_goals)
-    bench.driver = bench.new_driver()
-    bench.driver.connect()
-    bench.row = HIGH + 0.2
-    assert bench.driver.arm() is None
-    bench.during(1.5)
-    for _, _, goal, where, _ in bench.world.received_goals[sent : sent + 18]:
-        assert abs(goal - where) < 0.02  # [rad] the first goals are where the servos are
-    bench.assert_no_leap()
 
 
 def test_a_defect_in_the_driver_ends_neither_the_thread_nor_the_robot(armed, monkeypatch):
