@@ -75,34 +75,6 @@ def test_a_callback_that_fails_puts_all_controls_at_rest_and_the_gamepad_is_open
     assert node.status()["gamepad"] == "Test Pad"
 
 
-def test_a_node_that_is_asked_to_end_puts_all_controls_at_rest(bench):
-    idle, sent = bench.add(GamepadNode(list)), bench.listen(Joy, "joy", EVENTS)
-    bench.until(lambda: bench.probe.count_publishers("joy") and idle.count_subscribers("joy"))
-    idle.request_stop()
-    bench.remove(idle)
-    device = Device()
-    device.pressed = {0x130}
-    node = pads(bench, device)
-    bench.until(lambda: sent and sent[-1].buttons[0])
-    assert all(message.buttons[0] for message in sent)  # nothing was sent without a gamepad
-    node.request_stop()
-    node.publish_final_state()
-    bench.until(lambda: not all(message.buttons[0] for message in sent))
-    (last,) = [message for message in sent if not message.buttons[0]]
-    assert (last.header.frame_id, list(last.axes), list(last.buttons)) == ("joy", [0.0] * 6, [0] * 21)
-    assert node.stopped()
-
-
-def test_the_gamepad_with_the_name_is_opened_and_the_others_closed(bench):
-    mouse, other, wanted = Device(keys=[0x110]), Device(name="Brand A"), Device(name="Brand B pad")
-    removed = Device(name="Brand B too")
-    removed.gone = True
-    node = pads(bench, removed, mouse, other, wanted, device_name="brand b")
-    assert node.status()["gamepad"] == "Brand B pad" and node.last_report("found") == "gamepad Brand B pad"
-    assert mouse.closed
-    assert other.closed
-
-
 def test_without_a_gamepad_it_waits_and_reports_the_remedy(bench):
     found = []
     named = pads(bench, device_name="brand b")

@@ -14,14 +14,9 @@ from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.names import joint_names
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import (
     MAX_PAUSE_S,
-    MAX_SILENCE_S,
-    SILENCE_S,
     InverseKinematicsNode,
 )
 from hexapod_control.nodes.inverse_kinematics.joint_target_filter import (
-    MAX_PERIOD_S,
-    MIN_PERIOD_S,
-    NOMINAL_PERIOD_S,
     JointTargetFilter,
 )
 from hexapod_control.ros import messages
@@ -42,31 +37,12 @@ def target_filter():
     return target_filter
 
 
-def test_reachable_feet_give_their_joint_angles_and_velocities(target_filter):
-    joints = standing_joints() + 0.02
-    targets = target_filter.feet(forward(robot(), joints), ZEROS, 1.0)
-    assert targets.deviation == ""
-    assert targets.joints == pytest.approx(joints, abs=1e-9)
-    assert targets.velocities == pytest.approx(ZEROS)
-
-
 def test_the_joint_velocities_are_those_of_the_feet(target_filter):
     feet = forward(robot(), standing_joints())
     velocity = np.tile([0.05, 0.02, -0.03], (6, 1))
     targets = target_filter.feet(feet, velocity, 1.0)
     moved = forward(robot(), targets.joints + 1e-6 * targets.velocities)
     assert (moved - forward(robot(), targets.joints)) / 1e-6 == pytest.approx(velocity, abs=1e-4)
-
-
-def test_a_foot_out_of_reach_holds_the_targets_and_names_leg_reason_and_distance(target_filter):
-    before = target_filter.feet(forward(robot(), standing_joints()), ZEROS, 1.0)
-    feet = np.array(forward(robot(), standing_joints()))
-    feet[1, 1] += 0.5
-    targets = target_filter.feet(feet, ZEROS, 1.02)
-    assert np.array_equal(targets.joints, before.joints)
-    assert not targets.velocities.any()
-    assert "foot of left_middle: the target is too far away, by " in targets.deviation
-    assert " mm: the last targets are held" in targets.deviation
 
 
 @pytest.mark.parametrize("target", [(0.0, 0.0, 0.0), (0.052, 0.0, 0.0), (0.251, 0.0, 0.0), (0.0, 0.0, -0.1)])
@@ -84,51 +60,6 @@ def test_a_leg_that_is_straight_folded_or_on_its_axis_gives_finite_targets_of_li
         last = targets.joints
 
 
-def test_a_jump_is_slowed_to_the_speed_of_the_servos_and_ends_at_the_requested_targets(target_filter):
-    goal = standing_joints() + np.array([0.6, 0.3, -0.2])
-    target_filter.joints(standing_joints(), ZEROS, 1.0)
-    last, complaints = standing_joints(), []
-    for tick in range(1, 10):
-        targets = target_filter.joints(goal, ZEROS, 1.0 + STEP * tick)
-        assert (np.abs(targets.joints - last) <= SPEED * STEP * TOLERANCE).all()
-        complaints.append(targets.deviation)
-        last = targets.joints
-    assert last == pytest.approx(goal)
-    assert "coxa_joint jumps by 0.600 rad in 20 ms" in complaints[0]
-    assert complaints[-1] == ""
-
-
-@pytest.mark.parametrize("stamps", [(5.0, 5.0), (5.0, -95.0), (5.0, 1005.0)])
-def test_a_clock_that_stops_or_jumps_lets_no_joint_jump(target_filter, stamps):
-    target_filter.joints(standing_joints(), ZEROS, stamps[0])
-    targets = target_filter.joints(standing_joints() + 1.0, ZEROS, stamps[1])
-    assert (np.abs(targets.joints - standing_joints()) <= SPEED * 0.1 * TOLERANCE).all()
-
-
-@pytest.mark.parametrize(
-    ("between", "counted"),
-    [
-        (0.03, 0.03),
-        (0.2 * MIN_PERIOD_S, MIN_PERIOD_S),
-        (10.0 * MAX_PERIOD_S, MAX_PERIOD_S),
-        (0.0, NOMINAL_PERIOD_S),
-        (-1.0, NOMINAL_PERIOD_S),
-        (math.nan, NOMINAL_PERIOD_S),
-    ],
-)
-def test_a_jump_is_limited_to_what_the_servos_can_move_between_the_stamps(target_filter, between, counted):
-    """Stamps of a bad clock count at least and at most as a plausible period, so that no joint gets too much speed."""
-    target_filter.joints(standing_joints(), ZEROS, 5.0)
-    targets = target_filter.joints(FAR, ZEROS, 5.0 + between)
-    assert np.abs(targets.joints - standing_joints()) == pytest.approx(SPEED * counted)
-    assert np.abs(targets.velocities) == pytest.approx(SPEED)
-
-
-def test_the_first_targets_count_as_one_nominal_period_after_the_seed(target_filter):
-    targets = target_filter.joints(FAR, ZEROS, 5.0)
-    assert np.abs(targets.joints - standing_joints()) == pytest.approx(SPEED * NOMINAL_PERIOD_S)
-
-
 def test_holding_targets_saves_up_no_time_for_a_later_jump(target_filter):
     feet = np.array(forward(robot(), standing_joints()))
     feet[1, 1] += 0.5
@@ -136,15 +67,6 @@ def test_holding_targets_saves_up_no_time_for_a_later_jump(target_filter):
         target_filter.feet(feet, ZEROS, 5.0 + STEP * tick)
     targets = target_filter.joints(FAR, ZEROS, 5.0 + 4 * STEP)
     assert np.abs(targets.joints - standing_joints()) == pytest.approx(SPEED * STEP)
-
-
-def test_joints_beyond_their_limits_stay_at_the_limit_and_are_named(target_filter):
-    target_filter.seed(UPPER)
-    targets = target_filter.joints(UPPER + np.array([0.0, 0.1, 0.0]), ZEROS, 1.0)
-    assert (targets.joints <= UPPER).all()
-    assert (targets.joints >= LOWER).all()
-    assert "target of left_front_femur_joint is " in targets.deviation
-    assert " rad: it stays at the limit" in targets.deviation
 
 
 class Chain:
@@ -186,45 +108,6 @@ def test_one_message_in_is_one_message_out_with_its_stamp(chain):
         assert chain.layout.joints(chain.out[-1]) == pytest.approx(standing_joints() + 0.01 * tick, abs=1e-9)
     assert len(chain.out) == 5
     assert chain.node.status() == {"targets": 5, "targets changed": 0, "last deviation": "none"}
-
-
-def test_the_kinematics_may_end_when_the_planner_is_gone_or_silent_for_long(chain):
-    chain.seed(standing_joints())
-    chain.feet.publish(chain.row(standing_joints(), 10**9))
-    chain.bench.until(lambda: chain.out)
-    assert not chain.node.stopped()
-    chain.bench.spin(1.2 * SILENCE_S)
-    assert not chain.node.stopped()  # the planner may be busy
-    chain.bench.probe.destroy_publisher(chain.feet)
-    chain.bench.until(chain.node.stopped, MAX_SILENCE_S - 2.0 * SILENCE_S)
-
-
-def test_joint_motion_passes_through(chain):
-    chain.seed(standing_joints())
-    chain.joints.publish(chain.layout.message(standing_joints() + 0.05, ZEROS + 0.1, messages.time(10**9)))
-    chain.bench.until(lambda: chain.out)
-    assert chain.layout.joints(chain.out[0]) == pytest.approx(standing_joints() + 0.05)
-    assert chain.layout.velocities(chain.out[0]) == pytest.approx(ZEROS + 0.1)
-
-
-def test_nothing_goes_out_before_the_joint_angles_are_known(chain):
-    chain.feet.publish(chain.row(standing_joints(), 10**9))
-    chain.bench.until(lambda: chain.node.received["foot_targets"])
-    assert chain.out == []
-    chain.seed(standing_joints() - 0.02)
-    chain.feet.publish(chain.row(standing_joints(), 2 * 10**9))
-    chain.bench.until(lambda: chain.out)
-
-
-def test_targets_start_from_the_measured_joint_angles(chain):
-    far = np.clip(standing_joints() + np.array([0.0, 0.8, 0.3]), LOWER, UPPER)
-    chain.seed(far)
-    chain.feet.publish(chain.row(standing_joints(), 10**9))
-    chain.bench.until(lambda: chain.out)
-    assert (np.abs(chain.layout.joints(chain.out[0]) - far) <= SPEED * STEP * TOLERANCE).all()
-    deviation = chain.node.last_report("targets")
-    assert deviation.startswith("foot_targets: ") and "jumps by" in deviation
-    assert chain.node.status() == {"targets": 1, "targets changed": 1, "last deviation": deviation}
 
 
 def test_targets_continue_where_they_were_after_a_paused_simulation():

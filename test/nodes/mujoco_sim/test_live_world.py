@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from geometry_msgs.msg import Vector3, Wrench
 from rclpy.parameter import Parameter
-from support.real_time.simulator_rig import ON, Rig
+from support.real_time.simulator_rig import Rig
 
 pytestmark = pytest.mark.physics
 
@@ -66,26 +66,11 @@ def test_friction_and_payload_change_while_the_robot_stands(standing):
     assert standing.node.status()["friction"] == "0.3"
 
 
-def test_another_ground_restarts_the_simulation(rig):
-    rig.node.world.simulation.data.qpos[0] = 0.5
-    assert change(rig, world="bumps", seed=3).successful
-    rig.wait(5)
-    assert place(rig)[0] == pytest.approx(0.0, abs=0.02)
-    assert rig.node.world.simulation.model.nhfield == 1
-
-
 def test_a_bad_world_is_refused_and_the_old_one_stays(rig):
     simulation = rig.node.world.simulation
     for values in ({"world": "moon"}, {"friction": 0.0}, {"payload": math.nan}, {"timestep": 0.001}):
         assert not change(rig, **values).successful
     assert rig.node.world.simulation is simulation
-
-
-def test_torque_that_is_off_stays_off_in_another_world(standing):
-    assert standing.call("estop", ON).success
-    assert change(standing, payload=0.5).successful
-    standing.wait(10)
-    assert not np.any(standing.states[-1].effort)
 
 
 def test_a_standing_robot_becomes_a_real_one_with_wrong_zeros_and_an_ideal_one_again(standing):

@@ -17,8 +17,6 @@ from hexapod_control.config.errors import RobotFileError
 from hexapod_control.core import names
 from hexapod_control.core.simulated_world import WORLDS
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
-from hexapod_control.nodes.mujoco_sim.running_world import MAX_WAIT_S
-from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.monitoring.clock_monitor import ClockState
 from hexapod_control.ros.parameters import ParameterError
@@ -55,26 +53,6 @@ def test_at_rest_every_topic_is_published_at_its_rate(bench):
     assert rate(imu) == pytest.approx(100.0, rel=1e-6)
 
 
-def test_joint_states_have_all_joints_with_position_velocity_and_effort(rig):
-    rig.wait(5)
-    state = rig.states[-1]
-    assert state.name == list(names.joint_names(robot().leg_names))
-    assert len(state.position) == len(state.velocity) == len(state.effort) == 18
-    assert rig.joints == pytest.approx(sitting_pose(robot()), abs=0.05)
-    assert np.abs(state.velocity).max() < 0.1
-
-
-def test_the_imu_measures_gravity_in_its_own_frame(bench):
-    imu = bench.listen(Imu, "imu/data", MANY)
-    rig = Rig(bench)
-    rig.wait(10)
-    message = imu[-1]
-    assert message.header.frame_id == "imu_link"
-    assert message.linear_acceleration.z == pytest.approx(9.81, abs=0.05)
-    assert message.orientation.w == pytest.approx(1.0, abs=1e-3)
-    assert message.orientation_covariance[0] > 0.0
-
-
 def test_standing_feet_carry_the_weight_of_the_robot(bench):
     feet = bench.listen(MultiDOFJointState, "foot_states", MANY)
     rig = Rig(bench)
@@ -85,12 +63,6 @@ def test_standing_feet_carry_the_weight_of_the_robot(bench):
     bench.until(lambda: min(w.force.z for w in feet[-1].wrench) > 0.5, what="every foot carries a share")
     assert feet[-1].transforms[0].translation.z == pytest.approx(-0.09, abs=0.01)
     assert rig.height == pytest.approx(robot().walk.height, abs=0.005)
-
-
-def test_the_ground_truth_is_the_pose_of_base_link_in_the_world(rig):
-    assert rig.truth[-1].header.frame_id == "world"
-    assert rig.truth[-1].child_frame_id == "base_link"
-    assert rig.height == pytest.approx(robot().body.size[2] / 2, abs=0.005)
 
 
 def test_a_jump_of_the_targets_moves_no_joint_faster_than_it_can(rig):
@@ -144,35 +116,6 @@ def test_after_disarm_and_arm_the_robot_stays_where_it_lies_until_targets_come(r
     assert np.abs(rig.joints - lying).max() < 0.1
 
 
-def test_a_paused_world_stands_still_and_continues_without_catching_up(rig):
-    rig.wait(5)
-    assert rig.call("mujoco_sim/set_pause", ON).message == "paused"
-    count, time = len(rig.truth), rig.node.world.simulation.time
-    for _ in range(20):
-        rig.bench.executor.spin_once(timeout_sec=0.02)
-    assert rig.node.world.simulation.time == time
-    assert len(rig.truth) <= count + 1  # one may have been on the way
-    status = rig.node.status()
-    assert {name: status[name] for name in status if name not in ("loop [Hz]", "overruns")} == {
-        "feedback": "measured",
-        "simulated time [s]": f"{time:.1f}",
-        "paused": True,
-        "world": "flat",
-        "friction": "0.8",
-        "payload [kg]": "0",
-        "reality": "ideal",
-        "collisions": 0,
-        "torque": True,
-        "emergency stop": "no",
-    }
-    answer = rig.call("mujoco_sim/set_pause", OFF)
-    assert (answer.success, answer.message) == (True, "running")
-    resumed = rig.node.world.simulation.time
-    rig.wait(1)
-    assert rig.node.world.simulation.time - resumed < 0.2
-    assert resumed - time < 0.1
-
-
 def test_a_step_is_one_period_and_only_while_paused(rig):
     answer = rig.call("mujoco_sim/step_simulation")
     assert (answer.success, answer.message) == (False, "the simulation runs: call set_pause with true first")
@@ -183,19 +126,6 @@ def test_a_step_is_one_period_and_only_while_paused(rig):
         assert (answer.success, answer.message) == (True, f"simulated time is {rig.node.world.time:.3f} s")
     assert rig.node.world.simulation.time - before == pytest.approx(0.03, abs=0.0021)
     rig.bench.until(lambda: len(rig.truth) >= count + 3)
-
-
-def test_reset_world_puts_the_robot_back_to_the_origin_as_it_stands(rig):
-    rig.stand()
-    joints, height = rig.joints, rig.height
-    rig.node.world.simulation.data.qpos[0] = 0.5
-    rig.wait(3)
-    assert rig.truth[-1].pose.pose.position.x > 0.4
-    answer = rig.call("mujoco_sim/reset_world")
-    assert (answer.success, answer.message) == (True, "the robot is at the origin, with its joint angles")
-    rig.wait(10)
-    assert rig.truth[-1].pose.pose.position.x == pytest.approx(0.0, abs=1e-3)
-    assert rig.joints == pytest.approx(joints, abs=0.02) and rig.height == pytest.approx(height, abs=0.002)
 
 
 def test_with_publish_clock_all_stamps_are_monotonic_simulated_time(bench):
@@ -219,51 +149,6 @@ def test_a_paused_world_repeats_its_time_so_that_no_node_takes_its_clock_for_sto
     assert node.last_report("clock") == ""
     bench.remove(rig.node)
     bench.until(lambda: "/clock has stopped at" in node.last_report("clock"), 2.0 + LATE)
-
-
-def test_simulated_time_waits_for_its_controller_and_goes_on_without_it_after_a_while(bench):
-    rig = Rig(bench, publish_clock=True)
-    world = rig.node.world
-    rig.targets.publish(rig.layout.message(sitting_pose(robot()), None, messages.time(round(1e9 * world.time))))
-    bench.until(lambda: rig.node.received["joint_targets"])
-    begin = world.time
-    bench.spin(0.5 * MAX_WAIT_S)
-    assert world.time - begin < 0.05
-    waited = bench.until(lambda: world.time > begin + 0.1, MAX_WAIT_S)
-    assert waited > 0.3 * MAX_WAIT_S
-    assert world.time < begin + 0.4  # without making up for it
-
-
-def test_a_pause_does_not_count_as_silence_of_the_controller(rig):
-    rig.send(sitting_pose(robot()), np.full((6, 3), 0.5))
-    rig.bench.until(lambda: rig.node.received["joint_targets"])
-    assert rig.call("mujoco_sim/set_pause", ON).success
-    rig.bench.spin(0.3)
-    assert rig.call("mujoco_sim/set_pause", OFF).success
-    rig.wait(1)
-    assert not rig.node.last_report("silence")
-    rig.bench.until(lambda: "no joint_targets for 0.2 s" in rig.node.last_report("silence"), 1.0)
-
-
-def test_a_robot_that_is_on_its_way_when_the_world_is_paused_stays_there_until_new_targets_come(rig):
-    rig.send(sitting_pose(robot()) + np.array([0.8, 0.0, 0.0]))
-    rig.bench.until(lambda: np.abs(rig.joints - sitting_pose(robot())).max() > 0.1)
-    assert rig.call("mujoco_sim/set_pause", ON).success
-    command = rig.node.world.driver.command
-    assert rig.call("mujoco_sim/set_pause", OFF).success
-    rig.wait(20)
-    assert np.abs(rig.joints - command).max() < 0.1
-
-
-def test_the_speed_factor_lets_simulated_time_run_faster(bench):
-    """Other load on the machine makes it slower, so one of several stretches has to be as fast as requested."""
-    rig = Rig(bench, publish_clock=True, sim_speed_factor=3.0)
-
-    def pace():
-        first = seconds(rig.states[-1])
-        return 1.5 / bench.until(lambda: seconds(rig.states[-1]) - first >= 1.5)
-
-    assert any(pace() == pytest.approx(3.0, rel=0.3) for _ in range(5))
 
 
 def test_missing_targets_while_moving_are_reported_in_diagnostics(bench):
@@ -299,14 +184,6 @@ def test_targets_beyond_a_joint_limit_are_reported_and_the_robot_counts_as_drive
     assert rig.bench.until(rig.node.stopped, 1.0) > 0.1
 
 
-def test_an_exception_in_a_callback_is_reported_and_the_robot_holds(rig, monkeypatch):
-    monkeypatch.setattr(rig.node.world.driver, "take", lambda *_: 1 / 0)
-    rig.send(standing_joints())
-    rig.bench.until(lambda: "ZeroDivisionError" in rig.node.last_report("failed take_targets"))
-    rig.wait(10)
-    assert rig.joints == pytest.approx(sitting_pose(robot()), abs=0.05)
-
-
 @pytest.mark.parametrize(
     ("parameters", "error", "sentence"),
     [
@@ -331,10 +208,3 @@ def test_the_record_has_the_states_of_the_run(bench, tmp_path):
         assert set(frames) == set(KEYS)
         assert np.diff(frames["time"]) == pytest.approx(np.full(len(frames["time"]) - 1, 0.05), abs=0.02)
         assert len(frames["time"]) >= 18
-
-
-def test_a_recording_that_cannot_be_written_is_reported(bench, tmp_path):
-    rig = Rig(bench, record=str(tmp_path / "missing" / "run.npz"))
-    rig.wait(5)
-    rig.node.publish_final_state()
-    assert "the record was not written" in rig.node.last_report("record")

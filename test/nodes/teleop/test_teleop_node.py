@@ -10,7 +10,6 @@ import sys
 import pytest
 import rclpy
 from geometry_msgs.msg import Pose, TwistStamped
-from geometry_msgs.msg import Twist as TwistMessage
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import Joy
 from std_msgs.msg import String
@@ -38,7 +37,7 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.nodes.gamepad.settings import GamepadSettings
 from hexapod_control.nodes.teleop.settings import TeleopSettings
 from hexapod_control.ros import messages, parameters
-from hexapod_control.ros.qos import EVENTS, LATCHED
+from hexapod_control.ros.qos import LATCHED
 
 UP, RIGHT = 11, 14
 
@@ -173,23 +172,6 @@ def test_stop_is_live_without_the_dead_man_and_sends_a_zero(bench):
     assert speeds(received)[-1].is_zero
 
 
-def test_a_missing_planner_and_a_refusal_are_reported(bench):
-    node = teleop(bench)
-    pad = Pad(bench)
-    bench.until(lambda: connected(node))
-    pad.touch(B)
-    bench.until(lambda: "is gait_planner running?" in node.last_report("no stop"))
-    pad.touch()
-    pad.touch(L1)
-    pad.touch(L1, lt=-1.0)
-    bench.until(lambda: node.last_report("lift") == "lift_scale cannot be set: is gait_planner running?")
-    bench.planner(False)
-    bench.until(lambda: services_ready(node, "stand"))
-    pad.touch()
-    pad.tap(START)
-    bench.until(lambda: "no joint_states" in node.last_report("stand"))
-
-
 def test_triggers_set_the_step_height_of_the_planner(bench):
     planner, node = bench.planner(), teleop(bench)
     pad = Pad(bench)
@@ -202,23 +184,6 @@ def test_triggers_set_the_step_height_of_the_planner(bench):
     pad.touch(L1, lt=-1.0)
     bench.until(lambda: node.last_report("lift") == "steps at 80 % of the robot's step height")
     assert node.sent_reports["lift"].logged == node.sent_reports["lift"].when  # every change is in the log
-
-
-def test_a_gamepad_without_a_control_and_impossible_limits_are_reported(bench):
-    node = teleop(bench)
-    limits = bench.publisher(TwistMessage, "velocity_limits", LATCHED)
-    for value in (-0.1, 100.5):
-        limits.publish(messages.twist_message(Twist(0.1, 0.1, value)))
-        text = f"(0.1, 0.1, {value}) are not velocity limits; send numbers from 0 to 100"
-        bench.until(lambda text=text: text in node.last_report("refused velocity_limits"))
-    assert node.teleop.robot.maxima.vx == 0.0
-    limits.publish(messages.twist_message(Twist(0.0, 0.1, 100.0)))
-    bench.until(lambda: node.teleop.robot.maxima == Twist(0.0, 0.1, 100.0))
-    bench.publisher(Joy, "joy", EVENTS).publish(Joy(axes=[0.0] * 6, buttons=[0] * 10))
-    bench.until(lambda: node.last_report("missing"))
-    missing = node.last_report("missing").partition(": set other numbers")[0]
-    assert missing.startswith("joy: this gamepad has no ") and "enable_turbo_button" in missing
-    assert "enable_button" not in missing.split(", ")
 
 
 # --- loss and ends --------------------------------------------------------------------------------------------
@@ -286,17 +251,6 @@ def test_triggers_that_rest_at_an_end_on_the_axis_of_a_stick_turn_nothing_and_th
     assert {speed.wz for speed in speeds(received)} == {0.0}
 
 
-def test_a_callback_that_fails_is_a_stop_and_is_named(bench):
-    node = teleop(bench)
-    _, pad = ready(bench, node)
-    received = bench.velocities()
-    pad.touch(L1, ly=1.0)
-    bench.until(lambda: received and speeds(received)[-1].vx > 0.0)
-    node.teleop.map = None
-    bench.until(lambda: speeds(received)[-1].is_zero, STOP)
-    assert "callback on_joy failed" in node.last_report("failed on_joy")
-
-
 @pytest.mark.process
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_driving_ends_with_a_zero_and_exit_code_0(bench, number):
@@ -333,33 +287,6 @@ def test_the_planner_shows_the_active_source_and_when_there_is_none_again(bench)
     assert planner.status()["driven by"] == "joystick"
     pad.touch()
     bench.until(lambda: shown[-1].data == "none")
-
-
-def test_of_several_sources_the_one_with_priority_is_shown_and_strange_names_do_no_harm(bench):
-    planner = bench.planner()
-    shown = bench.listen(String, "command_source", LATCHED)
-    publisher = bench.publisher(String, "driving", EVENTS)
-    publisher.publish(String(data="gamepad"))
-    bench.until(lambda: shown and shown[-1].data == "gamepad")
-    for number in range(50):
-        publisher.publish(String(data=str(number)))
-        bench.executor.spin_once(0.01)
-    for name in ("navigation", "tablet", "keyboard", "", "\x1b[31m" + "x" * 10_000):
-        publisher.publish(String(data=name))
-    bench.until(lambda: shown and shown[-1].data == "tablet")
-    assert all(len(name) <= 40 and name.isprintable() for name in planner.source.announced)
-    assert len(planner.source.announced) <= 20
-
-
-def test_a_source_without_an_announcement_is_shown_as_its_node(bench):
-    planner = bench.planner()
-    shown = bench.listen(String, "command_source", LATCHED)
-    publisher = bench.velocity_publisher()
-    timer = bench.probe.create_timer(0.05, lambda: publisher.publish(messages.twist_message(Twist(0.05, 0.0, 0.0))))
-    bench.until(lambda: shown and shown[-1].data == "/probe")
-    bench.probe.destroy_timer(timer)
-    bench.until(lambda: shown[-1].data == "none")
-    assert planner.source.name == "none"
 
 
 @pytest.mark.parametrize("namespace", ["", "/spider"])
