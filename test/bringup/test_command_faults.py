@@ -31,21 +31,6 @@ def broken(field, value):
     return message
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_a_field_that_is_not_finite_is_refused_by_name_at_rest(bench, value):
-    node = bench.planner()
-    publisher = bench.velocity_publisher()
-    for field in FIELDS:
-        publisher.publish(broken(field, value))
-        text = f"cmd_vel: {field} is {value}: refused; send finite numbers"
-        bench.until(lambda text=text: text in node.velocity.last_refusal)
-        assert node.velocity.filter.twist.is_zero
-        publisher.publish(twist(0.05))  # and continues undisturbed
-        bench.until(lambda: node.output.last.twist.vx > 0.0)
-        publisher.publish(twist())
-        bench.until(lambda: node.output.last.twist.is_zero)
-
-
 def test_a_field_that_is_nan_while_walking_is_a_stop(bench):
     node = bench.planner()
     stream = walking(bench, node)
@@ -70,21 +55,6 @@ def test_extreme_finite_commands_stay_within_every_limit(bench):
         assert all(abs(done) <= able * 1.001 for done, able in zip(node.output.last.twist, most, strict=True))
     assert_sound(targets)
     assert node.velocity.last_refusal == ""
-
-
-def test_out_of_order_stamps_keep_the_newest_command(bench):
-    node = bench.planner(enable_stamped_cmd_vel=True)
-    publisher = bench.publisher(TwistStamped, "cmd_vel")
-    now = bench.probe.get_clock().now().nanoseconds
-
-    def send(vx, offset):
-        publisher.publish(messages.twist_stamped_message(Twist(vx, 0.0, 0.0), messages.time(now + offset)))
-
-    send(0.05, 0)
-    bench.until(lambda: node.velocity.filter.twist.vx == 0.05)
-    send(-0.05, -100_000_000)
-    bench.until(lambda: "older than the newest: dropped; send in order" in node.velocity.last_refusal)
-    assert node.velocity.filter.twist.vx == 0.05
 
 
 COUNTING = """

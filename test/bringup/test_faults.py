@@ -13,7 +13,6 @@ import pytest
 import rclpy
 from geometry_msgs.msg import Pose, TwistStamped
 from geometry_msgs.msg import Twist as TwistMessage
-from rclpy.clock_type import ClockType
 from rclpy.context import Context
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState, MultiDOFJointState
@@ -261,11 +260,6 @@ def test_a_clock_that_stops_is_named_and_the_robot_walks_on_command_when_it_runs
     bench.until(lambda: node.output.last.twist.vx > 0.07)
     texts = [report.text for each in nodes for report in each.sent_reports.values()]
     assert not [text for text in texts if "inverse_kinematics running" in text or "report this" in text]
-
-
-def test_the_control_loop_ignores_steps_of_the_wall_clock(bench):
-    node = bench.planner()
-    assert node.control_clock.clock_type == ClockType.STEADY_TIME
 
 
 def test_the_gait_changes_at_any_phase_without_a_jump_of_a_foot(bench):

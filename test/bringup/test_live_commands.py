@@ -62,21 +62,6 @@ def test_a_foot_command_that_would_tip_the_robot_is_refused_as_a_whole(bench):
     assert not node.planner.view.walk.motion.guiding
 
 
-@pytest.mark.parametrize("tiny", [5e-324, 1e-200, 9e-4])
-def test_a_velocity_below_the_minimum_counts_as_zero(bench, tiny):
-    node = bench.planner()
-    topic = bench.velocity_publisher()
-    for command in (twist(tiny), twist(0.0, tiny), twist(0.0, 0.0, -tiny)):
-        before = node.received["cmd_vel"]
-        topic.publish(command)
-        bench.until(lambda count=before: node.received["cmd_vel"] > count)
-    ticks = bench.listen(MultiDOFJointState, "foot_targets")
-    bench.until(lambda: len(ticks) > 10)
-    assert node.planner.state.value == "standing"
-    assert node.output.last.twist.is_zero and all(node.output.last.planted)
-    assert reports(node) == []
-
-
 @pytest.mark.parametrize(
     ("message", "reason"),
     [

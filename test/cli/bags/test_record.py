@@ -145,49 +145,6 @@ def test_a_fault_is_recorded_once_with_the_messages_that_follow(bench, tmp_path,
     assert len(recording.announced) == 1
 
 
-def test_beyond_the_limit_faults_are_not_recorded_and_that_is_reported_once(bench, tmp_path, monkeypatch):
-    monkeypatch.setattr(recorder, "AFTER_FAULT_S", 0.05)
-    monkeypatch.setattr(recorder, "MAX_FAULT_BAGS", 2)
-    recording, reports = Recording(bench, tmp_path, seconds=0.2), []
-    for count in (1, 2, 2, 2):
-        fault_in_state(recording)
-        bench.spin(0.15)
-        recording.state.publish(String(data="standing"))
-        bench.spin(0.15)
-        bench.until(lambda count=count: len(recording.announced) == count)
-        reports.append(recording.node.sent_reports.get("fault limit"))
-    assert reports[2].text.startswith("2 faults have been recorded: further ones are not")
-    assert reports[1] is None and reports[3] is reports[2]
-
-
-def test_a_topic_that_cannot_be_recorded_is_named_once_and_diagnostics_count_the_others(bench, tmp_path):
-    bench.probe.create_publisher(String, "/r/mixed", 1)
-    recording, elsewhere = Recording(bench, tmp_path), rclpy.Context()
-    rclpy.init(context=elsewhere)  # as another program: within one the middleware refuses a second type
-    other = rclpy.create_node("other", context=elsewhere)
-    other.create_publisher(JointState, "/r/mixed", 1)
-    node = recording.node
-    bench.until(lambda: node.last_report("unknown /r/mixed"))
-    other.destroy_node()
-    elsewhere.shutdown()
-    assert node.last_report("unknown /r/mixed") == "/r/mixed is not recorded: has several types"
-    recording.walk(2)
-    expected = {"seconds": round(node.ring.seconds, 1), "topics": len(node.channels), "bytes": node.ring.size}
-    assert node.status() == expected and expected["bytes"] > 0 and expected["topics"] >= 2
-
-
-def test_errors_of_another_robot_and_of_the_recorder_are_no_faults(bench, tmp_path, monkeypatch):
-    monkeypatch.setattr(recorder, "AFTER_FAULT_S", 0.0)
-    recording = Recording(bench, tmp_path)
-    for name in ("/other/servo_driver", "/r/recorder"):
-        recording.report(name, 2)
-    recording.report("/r/odometry", 0)
-    recording.state.publish(String(data="walking"))
-    bench.until(lambda: recording.heard("/r/gait_state") and recording.heard("/diagnostics") >= 3)
-    bench.spin(0.3)
-    assert recording.announced == []
-
-
 def test_a_read_only_folder_is_reported_in_one_line_and_recording_continues(bench, tmp_path):
     recording = Recording(bench, tmp_path)
     recording.node.settings = RecorderSettings(out=Path("/proc/bags"))
@@ -207,20 +164,6 @@ def test_a_read_only_folder_is_reported_in_one_line_and_recording_continues(benc
     assert not recording.node.failed_last and recording.node.last_report("saved").startswith(f"written: {path}: ")
     with bag_file.open_bag(path) as bag:
         assert len(list(bag.raw({"/r/joint_states"}))) == 10
-
-
-def test_at_its_end_the_recorder_waits_for_the_last_messages_and_writes_a_bag(bench, tmp_path):
-    recording = Recording(bench, tmp_path)
-    recording.walk(3)
-    recording.node.request_stop()
-    assert not recording.node.stopped()
-    recording.walk(2)
-    assert bench.until(recording.node.stopped, 1.0) > 0.5 * recorder.LAST_MESSAGES_S
-    recording.node.publish_final_state()
-    (path,) = tmp_path.iterdir()
-    assert len(recording.announced) == 1 and "(end of the recording)" in recording.announced[0]
-    with bag_file.open_bag(path) as bag:
-        assert len(list(bag.raw({"/r/joint_states"}))) == 5
 
 
 def test_an_empty_buffer_is_not_written(bench, tmp_path):

@@ -5,11 +5,9 @@ import json
 import time
 
 import pytest
-import rclpy
 from hypothesis import given
 from hypothesis import strategies as st
-from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import JointState, MultiDOFJointState
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, String
 from std_srvs.srv import SetBool, Trigger
 from support.phantomx import standing_joints
@@ -54,13 +52,6 @@ def test_an_announcement_is_read_as_it_was_written(presence):
 @given(st.one_of(st.text(), st.builds(json.dumps, st.dictionaries(st.sampled_from(NodePresence._fields), words))))
 def test_a_text_that_is_no_announcement_is_ignored(text):
     assert NodePresence.parsed(text) is None
-
-
-def test_nodes_of_one_graph_and_nodes_started_by_hand_belong_together():
-    ours = OTHER._replace(node="/odometry", process=8)
-    assert not ours.excludes(OTHER)
-    assert not ours._replace(graph="").excludes(OTHER)
-    assert ours._replace(graph="third").excludes(OTHER)
 
 
 @pytest.mark.parametrize(("earlier", "by_age"), [(1.9, False), (2.1, True)])
@@ -170,34 +161,3 @@ def test_a_walking_robot_beside_an_older_graph_sets_its_feet_down_and_sits_on_re
 )
 def test_an_implausible_announcement_has_no_effect(change):
     assert NodePresence.parsed(OTHER._replace(**change).text) is None
-
-
-def test_the_older_graph_continues_and_reports_the_other(bench, announce):
-    node = bench.planner()
-    GraphPresence(node)
-    announce(OTHER._replace(node="/gait_planner", age=0.0))
-    bench.until(lambda: "process 7, is another robot's: it makes way" in node.last_report("second graph"), 2.0)
-    assert node.phase is Phase.DRIVING
-
-
-def test_a_second_program_that_publishes_targets_is_named(bench):
-    node = bench.add(InverseKinematicsNode())
-    GraphPresence(node)
-    bench.planner()
-    bench.publisher(MultiDOFJointState, "foot_targets")
-    bench.until(lambda: node.last_report("publishers of foot_targets"), 2.0)
-    assert "/gait_planner and /probe publish foot_targets at once, which must have one publisher: " in node.last_report(
-        "publishers of foot_targets"
-    )
-
-
-def test_two_simulations_on_one_clock_are_named(bench):
-    """A namespace does not separate them: a robot that hears both clocks would walk at another speed than commanded."""
-    node = bench.planner(use_sim_time=True)
-    GraphPresence(node)
-    for name in ("a", "b"):
-        bench.publisher(Clock, "/clock", node=bench.add(rclpy.create_node("mujoco_sim", namespace=name)))
-    bench.until(lambda: node.last_report("publishers of /clock"), 2.0)
-    text = node.last_report("publishers of /clock")
-    assert "/a/mujoco_sim and /b/mujoco_sim publish /clock at once, which must have one publisher: " in text
-    assert "another ROS_DOMAIN_ID" in text

@@ -9,19 +9,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import Pose, Quaternion, TwistStamped, Vector3
+from geometry_msgs.msg import Quaternion, TwistStamped
 from geometry_msgs.msg import Twist as TwistMessage
 from rclpy.clock_type import ClockType
 from rclpy.parameter import Parameter
 from rclpy.time import Time
-from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
-from std_msgs.msg import Bool, Float64, String
+from sensor_msgs.msg import JointState, MultiDOFJointState
+from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
 from support.drives import GAIT_NAMES
 from support.kits.plain_node import Moment
 from support.phantomx import lying, robot, standing_joints
 from support.real_time.ros_bench import STEP, reports, subscribed, twist, walking
-from visualization_msgs.msg import MarkerArray
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.leg_clearance import LegClearance
@@ -40,7 +39,7 @@ from hexapod_control.nodes.joint_state_input import MeasuredSample
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.parameters import ParameterError
-from hexapod_control.ros.qos import EVENTS, LATCHED, SENSOR
+from hexapod_control.ros.qos import EVENTS, LATCHED
 from hexapod_control.ros.row_messages import FootLayout, JointLayout
 
 
@@ -150,17 +149,6 @@ def test_late_subscribers_get_the_latched_states_within_a_second(bench):
     assert messages.twist(limits[-1]) == tuple(round(value, 4) for value in node.planner.view.maxima())
 
 
-def test_states_are_published_only_when_they_change(bench):
-    bench.planner()
-    states, limits = bench.listen(String, "gait_state", LATCHED), bench.listen(TwistMessage, "velocity_limits", LATCHED)
-    margins = bench.listen(Float64, "stability_margin")
-    bench.until(lambda: len(margins) > 50)
-    assert [state.data for state in states][-1:] == ["standing"]
-    assert len(states) <= 2  # the first may be the one before the pose was known
-    assert len(limits) == 1
-    assert margins[-1].data > 0.05
-
-
 def test_a_gait_is_changed_by_name_and_an_unknown_one_refused_with_the_list(bench):
     node = bench.planner()
     active, selected = (bench.listen(String, topic, LATCHED) for topic in ("gait_active", "gait_selected"))
@@ -174,25 +162,6 @@ def test_a_gait_is_changed_by_name_and_an_unknown_one_refused_with_the_list(benc
     assert "unknown gait 'gallop'" in node.last_report("gait")
     assert ", ".join(GAIT_NAMES) in node.last_report("gait")
     assert node.planner.view.active_gait == "wave"
-
-
-def test_the_achieved_body_pose_is_published(bench):
-    node = bench.planner()
-    achieved = bench.listen(Pose, "body_pose_achieved", LATCHED)
-    pose = bench.publisher(Pose, "body_pose")
-    pose.publish(Pose(orientation=messages.quaternion(0.05, 0.0, 0.0)))
-    bench.until(lambda: achieved and messages.body_pose(achieved[-1]).roll == pytest.approx(0.05, abs=1e-6))
-    pose.publish(Pose(orientation=Quaternion(w=0.0)))
-    bench.until(lambda: node.recent_reports())
-    assert "body_pose refused: orientation (0, 0, 0, 0) has norm 0" in node.recent_reports()[0]
-
-
-def test_the_executed_velocity_is_published_if_asked_for(bench):
-    node = bench.planner(publish_limited_velocity=True)
-    executed = bench.velocities("cmd_vel_out")
-    most = node.planner.view.maxima().vx
-    drive(bench, node, twist(5.0), lambda: executed and executed[-1].linear.x > 0.98 * most, 8.0)
-    assert max(message.linear.x for message in executed) == pytest.approx(most, rel=0.02)
 
 
 def test_a_limit_changed_at_run_time_applies_at_once(bench):
@@ -218,48 +187,6 @@ def test_stamped_commands_are_followed_when_asked_for(bench):
     bench.until(lambda: executed and executed[-1].twist.linear.x > 0.04)
     age = bench.probe.get_clock().now().nanoseconds - messages.nanoseconds(executed[-1].header.stamp)
     assert 0 <= age < 1e9  # [ns] stamped within the last second
-
-
-def test_an_arc_is_walked_by_its_travel_and_curvature_and_refused_beyond_their_bounds(bench):
-    node, arcs = bench.planner(), bench.publisher(Vector3, "arc")
-    expected = node.planner.view.arc_twist(0.03, 0.5)
-    assert expected.vx > 0.0 > expected.wz
-    arcs.publish(Vector3(x=0.03, y=0.5))
-    bench.until(lambda: node.output.last.twist.vx > 0.0)
-    assert node.velocity.filter.twist == expected and node.status()["command source"] == "/probe"
-    for message, words in (
-        (Vector3(x=0.6), "arc: travel"),
-        (Vector3(x=0.03, y=2.0), "arc: curvature"),
-        (Vector3(x=0.03, z=1.0), "arc: z must be 0, is 1: refused"),
-    ):
-        arcs.publish(message)
-        bench.until(lambda words=words: words in node.velocity.last_refusal, what=words)
-    bench.until(lambda: "arc: nothing usable for 0.5 s while walking: stopping" in node.last_report("arc timeout"))
-
-
-def test_components_of_a_twist_outside_the_plane_are_ignored_and_reported_once(bench):
-    node, publisher = bench.planner(), bench.velocity_publisher()
-    leaning = twist(0.05)
-    leaning.angular.x = 0.1
-    reports = []
-    for _ in range(2):
-        count = node.received["cmd_vel"]
-        publisher.publish(leaning)
-        bench.until(lambda count=count: node.received["cmd_vel"] > count)
-        reports.append(node.sent_reports["cmd_vel non_planar"])
-    assert node.velocity.filter.twist.vx == 0.05 and node.velocity.last_refusal == ""
-    assert reports[0].text.startswith("cmd_vel: linear.z, angular.x, angular.y are ignored; use body_pose")
-    assert reports[0] is reports[1]
-
-
-def test_foot_commands_in_another_frame_are_refused(bench):
-    node, feet = bench.planner(tf_frame_prefix="one/"), bench.publisher(MultiDOFJointState, "foot_command")
-    for frame in ("odom", "base_link"):
-        message = MultiDOFJointState()
-        message.header.frame_id = frame
-        feet.publish(message)
-        text = f"its frame is '{frame}'; send points in one/base_link"
-        bench.until(lambda text=text: text in node.last_report("refused foot_command"))
 
 
 def test_a_stop_holds_against_a_stream_of_commands_until_a_zero_comes(bench):
@@ -331,20 +258,6 @@ def test_standing_up_without_a_known_pose_is_refused_with_the_remedy(bench):
     assert "the pose is not known yet: no joint_states have arrived" in answer.message
 
 
-def test_markers_show_feet_polygon_and_footholds(bench):
-    bench.planner(tf_frame_prefix="one/")
-    markers = bench.listen(MarkerArray, "foot_markers")
-    bench.until(lambda: markers and len(markers[-1].markers) == 3)
-    feet, polygon, homes = markers[-1].markers
-    assert {marker.header.frame_id for marker in markers[-1].markers} == {"one/base_link"}
-    assert len(feet.points) == len(feet.colors) == len(homes.points) == 6
-    assert len(polygon.points) == 7
-    assert homes.points[0].z == pytest.approx(-robot().walk.height)
-    bench.until(lambda: len(markers) >= 6)
-    times = [messages.nanoseconds(each.markers[0].header.stamp) for each in markers]
-    assert np.median(np.diff(times)) == pytest.approx(1e8, rel=0.3)
-
-
 def test_diagnostics_show_rate_source_and_last_refusal(bench):
     node = bench.planner(control_rate=50.0)
     received = bench.listen(DiagnosticArray, "/diagnostics")
@@ -376,38 +289,6 @@ def test_diagnostics_show_rate_source_and_last_refusal(bench):
     assert "linear.x is nan" in values()[""]
     assert int(values()["overruns"]) >= 0
     assert node.planner.state.value == "standing"
-
-
-def test_sensors_are_subscribed_while_enabled_and_a_lost_one_is_reported(bench):
-    node = bench.planner(adaptive_touch_down=True, fall_detection=False, stuck_detection=False)
-    layout, sender = FootLayout(robot()), bench.publisher(MultiDOFJointState, "foot_states")
-    zero = np.zeros((6, 3))
-
-    def sent(forces):
-        sender.publish(layout.message(zero, zero, np.array(forces), messages.time(1)))
-
-    sent([5.0, 5.0, 5.0, 5.0, 5.0, 0.0])
-    bench.until(lambda: node.planner.sensors.touching == (True,) * 5 + (False,))
-    assert node.status()["foot_states"] == "used" and node.status()["imu/data"] == "off"
-    bench.until(
-        lambda: any(
-            "foot_states is silent: the feet come down as on flat ground; " in text for text in node.recent_reports()
-        )
-    )
-    assert node.status()["foot_states"] == "silent" and node.planner.sensors.touching is None
-    sent([math.nan] * 6)
-    bench.until(lambda: any("foot_states refused" in text for text in node.recent_reports()))
-    assert node.planner.sensors.touching is None
-    node.set_parameters([Parameter("adaptive_touch_down", value=False), Parameter("imu_levelling", value=True)])
-    bench.until(lambda: sender.get_subscription_count() == 0)
-    imu = bench.publisher(Imu, "imu/data", SENSOR)
-    inertial = messages.Inertial((0.03, -0.05, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 9.81))
-    imu.publish(messages.inertial_message(inertial, messages.time(1)))
-    bench.until(lambda: node.planner.sensors.body_tilt is not None)
-    assert node.planner.sensors.body_tilt == pytest.approx((0.03, -0.05), abs=1e-9)
-    bench.until(
-        lambda: any("imu/data is silent: the body is not kept level; " in text for text in node.recent_reports())
-    )
 
 
 def test_a_foot_of_the_plan_out_of_reach_is_reported_with_the_remedy(bench):

@@ -17,7 +17,6 @@ from support.phantomx import robot, standing_joints
 from support.real_time.motion_bench import BREATH, NOD, Motions
 from support.real_time.ros_bench import Stream, assert_sound, twist, walking
 
-from hexapod_control.config.motion_file import known_motions
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.motions.motion_topics import MotionRequest
@@ -58,14 +57,6 @@ def test_a_shipped_motion_is_rehearsed_and_then_reaches_the_servos_from_start_to
     layout, leg = JointLayout(robot()), robot().leg_names.index("left_front")
     heights = [forward(robot(), layout.joints(row))[leg, 2] for row in rows]
     assert max(heights) > heights[0] + 0.09, "the leg that waves is well above the ground"
-
-
-def test_all_shipped_motions_are_listed_for_late_subscribers(bench):
-    bench.planner()
-    received = bench.listen(String, "motions", LATCHED)
-    bench.until(lambda: received, 1.0)
-    assert tuple(received[-1].data.split(",")) == known_motions()
-    assert {"wave", "pack", "unpack"} <= set(known_motions())
 
 
 def test_a_motion_that_the_robot_cannot_play_is_left_out_of_the_list_with_a_report(bench, monkeypatch):
@@ -117,18 +108,6 @@ def test_a_motion_of_a_file_is_refused_by_its_name_while_the_robot_does_not_stan
     motions.until("wave refused 0 ")
     report = motions.node.sent_reports["motion"]
     assert report.text.startswith("motion wave refused: ") and report.logged == report.when
-
-
-def test_one_next_motion_waits_and_a_newer_one_replaces_it(bench, motions):
-    first, second, third = (motions.write(name, NOD) for name in ("first", "second", "third"))
-    motions.play(first)
-    motions.until("first pose")
-    motions.play(second)
-    bench.until(lambda: motions.node.player.waiting == "second")
-    motions.play(third)
-    motions.until("third done 100", 8.0)
-    assert motions.names() == ["first", "third"]
-    assert motions.reported("first done 100")
 
 
 def test_an_empty_name_ends_a_loop_with_its_cycle(bench, motions):
@@ -204,13 +183,6 @@ def test_no_request_delays_a_tick_and_stop_is_answered(bench, motions, tmp_path)
     stamps = [messages.nanoseconds(row.header.stamp) * 1e-9 for row in rows]
     assert np.diff(stamps).max() < 0.5, "ticks go on"
     stream.stop()
-
-
-def test_a_motion_is_refused_while_the_pose_is_unknown(bench):
-    bench.planner(False)
-    answer = bench.call(Trigger, "pack")
-    assert not answer.success
-    assert "no joint_states" in answer.message
 
 
 def test_a_velocity_takes_over_from_a_motion_and_a_zero_does_not(bench, motions):

@@ -64,7 +64,8 @@ def test_the_age_of_a_stamp_counts_against_the_timeout():
 def test_of_commands_out_of_order_the_newest_counts():
     command = VelocityFilter(TIMEOUT_S)
     assert command.offer(Twist(0.1, 0.0, 0.0), STILL, 100.0, 100.0, 5.0).accepted
-    assert not command.offer(Twist(0.2, 0.0, 0.0), STILL, 99.9, 100.0, 5.0).accepted
+    late = command.offer(Twist(0.2, 0.0, 0.0), STILL, 99.9, 100.0, 5.0)
+    assert not late.accepted and "older than the newest: dropped; send in order" in str(late.report)
     assert command.offer(Twist(0.3, 0.0, 0.0), STILL, 100.0, 100.0, 5.0).accepted
     assert command.twist.vx == 0.3
 

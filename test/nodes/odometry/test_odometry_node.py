@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
@@ -128,69 +127,8 @@ def test_samples_that_were_queued_while_the_node_was_busy_are_all_used(bench):
     assert drive.estimate.x - start.x == pytest.approx(gone, rel=ROLLING_SHARE)
 
 
-def test_the_velocity_is_that_of_base_footprint_in_its_own_frame(bench):
-    drive = Drive(bench)
-    drive.drive(Twist(0.02, 0.01, 0.1), 75)
-    message = drive.odom[-1]
-    assert (message.header.frame_id, message.child_frame_id) == ("odom", "base_footprint")
-    velocity = message.twist.twist
-    assert (velocity.linear.x, velocity.linear.y, velocity.angular.z) == pytest.approx(drive.plan.twist, abs=1e-3)
-
-
-def test_after_a_gap_of_more_than_a_second_no_velocity_is_computed(bench):
-    drive = Drive(bench)
-    drive.drive(Twist(0.02, 0.0, 0.0), 50)
-    before = drive.odom[-1].twist.twist
-    for gap, kept in ((1.2, True), (0.9, False)):
-        drive.time += gap
-        drive.publish_joints(drive.plan.joint_angles)
-        assert (drive.odom[-1].twist.twist == before) is kept
-
-
-def test_covariances_are_never_zero_and_grow_with_the_distance(bench):
-    drive = Drive(bench)
-    drive.drive(Twist(0.02, 0.0, 0.0), 50)
-    first = np.array(drive.odom[0].pose.covariance).reshape(6, 6)
-    last = np.array(drive.odom[-1].pose.covariance).reshape(6, 6)
-    assert (np.diag(first) > 0.0).all()
-    assert np.diag(first)[2:5] == pytest.approx(1e-4) and (np.diag(first)[[0, 1, 5]] >= 1e-6).all()
-    assert not last[:, 2:5][[0, 1, 5]].any() and last == pytest.approx(last.T)
-    assert last[0, 0] > first[0, 0]
-    assert (np.array(drive.odom[-1].twist.covariance).reshape(6, 6).diagonal() > 0.0).all()
-
-
 def frames(tf: TFMessage):
     return [(t.header.frame_id, t.child_frame_id) for t in tf.transforms]
-
-
-def test_tf_is_the_chain_from_odom_to_base_link(bench):
-    drive = Drive(bench)
-    drive.drive(Twist(0.02, 0.0, 0.0), 30)
-    drive.bench.until(lambda: len(drive.tf) >= 30)
-    assert frames(drive.tf[-1]) == [("odom", "base_footprint"), ("base_footprint", "base_link")]
-    footprint, base = drive.tf[-1].transforms
-    assert isinstance(footprint, TransformStamped)
-    assert footprint.transform.translation.x == pytest.approx(drive.estimate.x)
-    assert base.transform.translation.z == pytest.approx(robot().walk.height, abs=1e-5)
-    assert footprint.header.stamp == drive.odom[-1].header.stamp
-
-
-def test_odom_is_published_at_its_rate_and_at_once_after_the_clock_was_set_back(bench):
-    drive = Drive(bench, publish_rate=25.0)
-    stamps = []
-    for jump in (*[STEP] * 8, -5.0, STEP):
-        drive.time += jump
-        stamps.append(drive.stamp())
-        drive.deliver(drive.to_joints, drive.joints.message(standing_joints(), None, drive.stamp()), "joint_states")
-    bench.until(lambda: len(drive.odom) >= 5)
-    assert [message.header.stamp for message in drive.odom] == [stamps[k] for k in (0, 2, 4, 6, 8)]
-
-
-def test_without_odom_tf_the_body_is_still_placed_over_its_footprint(bench):
-    drive = Drive(bench, enable_odom_tf=False)
-    drive.drive(Twist(0.0, 0.0, 0.0), 2)
-    drive.bench.until(lambda: drive.tf)
-    assert frames(drive.tf[-1]) == [("base_footprint", "base_link")]
 
 
 def test_frames_take_prefix_and_names(bench):

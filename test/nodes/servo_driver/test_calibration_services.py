@@ -3,7 +3,6 @@
 
 import json
 import re
-import time
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from support.real_time.wires import LATE, start
 
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.core.kinematics.leg_kinematics import forward
-from hexapod_control.nodes.servo_driver.calibration_services import END_TIMEOUT_S
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
 from hexapod_control.ros.qos import LATCHED
 from hexapod_control.servos.settings.servo_section import servo_settings
@@ -267,24 +265,6 @@ def test_back_returns_to_the_previous_question_and_discards_its_answer(front_end
     assert front.calibration("save").success
     front.bench.until(lambda: front.prompt["state"] == "saved", 10.0)
     assert max(mounted.errors(servo_settings(load(own)).joints)) < 0.005
-
-
-def test_unknown_steps_are_refused_and_asked_for_again(front_end, own):
-    front = front_end("feetech_st", own)
-    assert front.calibration("start").success
-    front.asked("which_steps")
-    front.answer("wiggle,rets")
-    front.asked("which_steps")
-    assert any("must be of wiggle, check, rest" in text for text in front.prompt["said"])
-    begin = time.monotonic()
-    front.end()
-    assert time.monotonic() - begin < 0.7 * END_TIMEOUT_S  # an open question delays no end
-
-
-def test_without_a_servo_bus_there_is_nothing_to_calibrate(bench, own):
-    bench.add(ServoDriverNode(parameter_overrides=overrides(robot=str(own))))
-    answer = bench.call(Trigger, "servo_driver/calibration/start")
-    assert (answer.success, answer.message) == (False, "the robot has no servo bus: set protocol and port")
 
 
 def test_a_shipped_robot_file_is_not_written(front_end):

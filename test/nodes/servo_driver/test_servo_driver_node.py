@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """servo_driver as a node over an emulated bus: its topics and its requests to the planner."""
 
-import math
 import os
 import re
 import signal
@@ -19,24 +18,15 @@ from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import Stream, assert_sound, overrides, twist
 
 from hexapod_control.config.errors import ArgumentError
-from hexapod_control.config.robots.robot_file import load, resolve
-from hexapod_control.config.section_writer import with_section
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
 from hexapod_control.nodes.servo_driver import servo_driver
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
 from hexapod_control.ros import messages
-from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED
-from hexapod_control.ros.row_messages import JointLayout
 from hexapod_control.servos.bus import serial_port
-from hexapod_control.servos.driver.telemetry import TorqueState
-from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.protocols.feetech_st import FeetechMode, FeetechStRegister
-from hexapod_control.servos.settings.save_servo_section import section
-from hexapod_control.servos.settings.servo_section import servo_settings
 
 
 def chain(bench, wire, rate=25.0):
@@ -71,7 +61,7 @@ def test_battery_and_diagnostics_report_the_readings_of_the_bus(bench, wire, tmp
     monkeypatch.setattr(serial_port, "BY_ID", tmp_path / "by-id")
     serial_port.BY_ID.mkdir()
     (serial_port.BY_ID / "usb-FTDI_FT232R_A50285BI-if00-port0").symlink_to(os.path.realpath(wire.parameters["port"]))
-    driver = wire.driver(bench)
+    wire.driver(bench)
     received, batteries = bench.listen(DiagnosticArray, "/diagnostics"), bench.listen(BatteryState, "battery_state")
     bench.until(lambda: batteries, 4.0)
     assert batteries[-1].voltage == pytest.approx(11.1, abs=0.1)
@@ -80,24 +70,6 @@ def test_battery_and_diagnostics_report_the_readings_of_the_bus(bench, wire, tmp
     values = _values(received[-1].status[0])
     assert values["feedback"] == "measured"
     assert 10.0 < float(values["loop Hz"]) < 55.0  # 50, or less on a loaded machine
-    bench.until(lambda: driver.driver.armed)
-    status = {name: str(value) for name, value in driver.status().items()}
-    assert set(status) == set(values)
-    expected = {
-        "bus": f"feetech_st {wire.parameters['port']}",
-        "torque": "True",
-        "power": "on",
-        "emergency stop": "no",
-        "wrong goals": "0",
-        "reconnections": "0",
-        "voltage [V]": f"{batteries[-1].voltage:.2f}",
-        "current [A]": "unknown" if math.isnan(batteries[-1].current) else f"{-batteries[-1].current:.2f}",
-        "clamps": "none",
-    }
-    assert {name: status[name] for name in expected} == expected
-    assert [len(status[name].split()) for name in ("temperatures [degC]", "loads")] == [18, 18]
-    assert re.fullmatch(r"\d+ bad frames, \d+ lost replies, [1-9]\d+ frames sent", status["bus errors"])
-    assert float(status["battery limits [V]"].split()[0]) > float(status["battery limits [V]"].split()[1]) > 0.0
 
 
 def _values(status):
@@ -200,16 +172,6 @@ def test_a_silent_servo_stops_the_walk_and_is_named_and_its_leg_is_folded_and_re
     bench.until(lambda: planner.planner.view.lost_legs == () and not planner.planner.view.changing_legs, 12.0)
 
 
-def test_a_hot_servo_makes_the_robot_sit_and_then_the_torque_is_switched_off(bench, wire):
-    wire = wire("dynamixel2", start=standing_joints())
-    driver, _, planner = chain(bench, wire)
-    wire.world.temperatures[4] = 80.0
-    bench.until(lambda: planner.planner.state in (RobotState.SINKING, RobotState.SITTING), 3.0, "sitting down")
-    bench.until(lambda: not wire.world.torques.any(), 8.0, "torque off")
-    assert any("80 degC, limit 70" in text for text in driver.recent_reports(within=10.0))
-    bench.until(lambda: planner.planner.state is RobotState.UNKNOWN, 1.0)
-
-
 def test_a_driver_that_is_started_again_ramps_from_where_the_servos_are(bench, wire):
     wire = wire(start=standing_joints())
     driver, _, planner = chain(bench, wire)
@@ -303,72 +265,11 @@ def test_joints_are_published_after_every_cycle_of_the_bus_but_no_faster_than_as
     assert sys.getswitchinterval() == pytest.approx(0.001)  # the thread of the bus waits no longer for others
 
 
-def test_torque_that_is_off_is_reported_every_second_with_what_switches_it_on(bench):
-    node = bench.driver(standing_joints())
-    bench.until(lambda: node.driver.armed)
-    node.every_second()
-    assert not node.last_report("torque")
-    assert bench.call(Trigger, "disarm").success
-    bench.until(lambda: node.driver.snapshot.torque is TorqueState.OFF)
-    node.every_second()
-    report = node.sent_reports["torque"]
-    assert (report.level, report.text) == (ReportLevel.WARNING, "torque is off: run hexapod arm")
-    assert bench.call(SetBool, "estop", SetBool.Request(data=True)).success
-    node.every_second()
-    report = node.sent_reports["torque"]
-    text = "emergency stop: run hexapod reset, then hexapod arm"
-    assert (report.level, report.text) == (ReportLevel.ERROR, text)
-    assert node.status()["emergency stop"] == "latched" and node.status()["power"] == "off"
-
-
-def test_servos_that_are_to_hold_keep_their_torque_at_the_end_and_the_driver_waits_for_nothing(bench, wire, tmp_path):
-    wire, path = wire(), tmp_path / "robot.yaml"
-    path.write_text(resolve("phantomx").read_text())
-    file = load(path)
-    held = section(file, servo_settings(file, "feetech_st", wire.parameters["port"]), PROTOCOLS["feetech_st"].scale)
-    path.write_text(with_section(path.read_text(), "servos", {**held, "on_exit": "hold"}))
-    node, holds = wire.driver(bench, robot=str(path)), bench.listen(Bool, "armed", LATCHED)
-    bench.until(lambda: wire.world.torques.all() and holds and holds[-1].data)
-    armed = len(holds)
-    node.request_stop()
-    assert node.stopped()
-    node.publish_final_state()
-    bench.spin(0.1)
-    assert wire.world.torques.all() and all(message.data for message in holds[armed - 1 :])
-
-
-def test_a_driver_that_may_not_switch_the_torque_on_at_its_start_says_why(bench, wire):
-    wire = wire()
-    wire.pty.device.memories[4][FeetechStRegister.MODE] = FeetechMode.WHEEL
-    report = wire.driver(bench).sent_reports["start"]
-    assert report.level is ReportLevel.ERROR and not wire.world.torques.any()
-    assert report.text.startswith("not armed: left_middle_femur_joint (id 5): mode is 1: wheel mode")
-
-
 def test_an_adapter_that_holds_bytes_back_is_reported(bench, wire, monkeypatch):
     monkeypatch.setattr(servo_driver, "latency", lambda port: 0.016)
     wire = wire()
     node = wire.driver(bench, arm_on_start=False)
     assert node.last_report("latency").startswith(f"{wire.parameters['port']} holds bytes back for 16 ms: ")
-
-
-def test_after_a_failed_callback_the_driver_holds_the_joints_until_the_next_targets(bench):
-    node, targets = bench.driver(standing_joints()), bench.publisher(JointState, "joint_targets")
-    goal = standing_joints() + np.array([0.3, 0.0, 0.0])
-    message = JointLayout(robot()).message(goal, None, messages.time(0))
-
-    def missing():
-        return np.abs(node.driver.snapshot.joints - goal).max()
-
-    bench.until(lambda: node.driver.armed)
-    targets.publish(message)
-    bench.until(lambda: node.received["joint_targets"])
-    node.safe_stop("tick")
-    bench.spin(0.4)
-    held = missing()
-    assert held > 0.1
-    targets.publish(message)
-    bench.until(lambda: missing() < 0.5 * held)
 
 
 def test_an_emergency_stop_whose_torque_off_cannot_be_sent_is_no_success(bench, wire):
