@@ -19,7 +19,6 @@ from hexapod_control.servos.emulator.devices.servo2040_device import Servo2040De
 from hexapod_control.servos.emulator.devices.ssc32_device import Ssc32Device
 from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.protocols import maestro, servo2040, ssc32
-from hexapod_control.servos.protocols.loopback import LoopbackBus
 from hexapod_control.servos.protocols.maestro import MaestroBus
 from hexapod_control.servos.protocols.servo2040 import Servo2040Bus, Servo2040Dialect
 from hexapod_control.servos.protocols.ssc32 import Ssc32Bus
@@ -183,12 +182,6 @@ def test_the_bytes_of_goals_and_readings_are_those_of_the_timing(name, count):
         bus.read(range(count), POSITION)
     assert len(port.written) == before + timing.turnarounds == before + 1
     assert (len(port.written[-1]) + sum(counted)) * 10 / port.baud == pytest.approx(timing.read)
-
-
-@pytest.mark.parametrize(("bus", "total"), [(Ssc32Bus, 19.0), (MaestroBus, 9.6), (Servo2040Bus, 4.3)])
-def test_write_and_read_times_match_the_vendor_frames(bus, total):
-    timing = bus(MemoryPort(None), ALL).timing(18)
-    assert 1000 * (timing.write + timing.read) == pytest.approx(total, abs=0.06)
 
 
 # --- round trips and clamps --------------------------------------------------------------------------
@@ -570,27 +563,6 @@ def test_a_wrong_maestro_checksum_moves_nothing():
     assert device.errors == maestro.MaestroError.CRC
 
 
-def test_the_maestro_serial_timeout_takes_the_torque():
-    world = LagWorld(SCALE)
-    device = MaestroDevice(world, timeout=0.5)
-    device.receive(maestro.targets(0, [1500] * 18), 0.0)
-    device.receive(b"", 0.5)
-    assert world.torques.all()
-    device.receive(b"", 0.6)
-    assert not world.torques.any()
-    assert device.errors == maestro.MaestroError.TIMEOUT
-
-
-def test_a_maestro_speed_limit_stretches_a_move():
-    world = LagWorld(SCALE)
-    device = MaestroDevice(world)
-    device.receive(maestro.target(0, 1000), 0.0)
-    device.receive(maestro.speed(0, 40) + maestro.target(0, 2000), 0.0)  # 1000 us/s
-    assert device.pulse(0, 0.5) == 1500
-    assert device.receive(maestro.query_moving(), 0.5)[0][1] == b"\x01"
-    assert device.receive(maestro.query_moving(), 1.0)[0][1] == b"\x00"
-
-
 @pytest.mark.parametrize("dialect", Servo2040Dialect)
 def test_the_servo2040_dialect_is_recognised_by_the_length_of_a_reply(dialect):
     world = LagWorld(SCALE, voltage=11.1)
@@ -605,20 +577,6 @@ def test_the_servo2040_dialect_is_recognised_by_the_length_of_a_reply(dialect):
     volts, amperes = bus.supply()
     assert volts == pytest.approx(11.1, abs=0.01)
     assert amperes == pytest.approx(0.0, abs=0.05)
-
-
-def test_a_fork_reply_without_its_end_is_not_taken_for_the_original():
-    port = MemoryPort(Servo2040Device(LagWorld(SCALE), dialect=Servo2040Dialect.FORK))
-    bus = Servo2040Bus(port, ALL)
-    read = port.read
-
-    def once(count, deadline):
-        port.read = read
-        return read(count, deadline)[:-1]
-
-    port.read = once
-    bus.identify()
-    assert bus.dialect is Servo2040Dialect.FORK
 
 
 def test_the_servo2040_relay_closes_after_all_servos_are_staged():
@@ -652,59 +610,11 @@ def test_the_forks_over_current_latch_is_a_fault_of_all_servos():
     assert not world.torques.any()
 
 
-def test_a_short_servo2040_frame_is_filled_up_and_executed_as_the_real_board_does():
-    world = LagWorld(SCALE)
-    device = Servo2040Device(world, byte_timeout=100e-6)
-    device.receive(servo2040.set_goals(0, [1500] * 2)[:-2], 0.0)
-    device.receive(b"", 0.00005)
-    assert device.goals == {}
-    device.receive(b"", 0.001)
-    assert device.goals == {0: 1500, 1: 500}
-
-
 def test_channels_with_gaps_go_out_as_several_frames_in_one_write():
     port = MemoryPort(Servo2040Device(LagWorld(SCALE)))
     bus = Servo2040Bus(port, [0, 1, 5])
     bus.write_goals({5: 1700, 0: 1500, 1: 1600}, 0.02)
     assert port.written == [servo2040.set_goals(0, [1500, 1600]) + servo2040.set_goals(5, [1700])]
-
-
-# --- loopback ----------------------------------------------------------------------------------------
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self):
-        return self.now
-
-
-def test_a_loopback_servo_goes_to_its_goal_no_faster_than_it_can():
-    clock = Clock()
-    bus = LoopbackBus([7], speed=1.0, clock=clock)
-    bus.torque([7], True)
-    bus.write_goals({7: 2048 + 1000}, 0.02)
-    clock.now = 1.0
-    reading = bus.read([7], POSITION | ServoQuantity.SPEED)[7]
-    assert reading.position == 2048 + 652  # 651.9 ticks are a radian
-    assert reading.speed == pytest.approx(LoopbackBus.scale.per_rad)
-    clock.now = 2.0
-    assert bus.read([7], POSITION)[7].position == 3048
-
-
-def test_a_loopback_servo_takes_the_time_it_is_given_and_stays_without_torque():
-    clock = Clock()
-    bus = LoopbackBus([7], positions={7: 1000}, clock=clock)
-    bus.write_goals({7: 1100}, 1.0)
-    clock.now = 5.0
-    assert bus.read([7], POSITION)[7].position == 1000
-    bus.torque([7], True)
-    bus.write_goals({7: 1100}, 1.0)
-    clock.now = 5.5
-    assert bus.read([7], POSITION)[7].position == 1050
-    bus.relax()
-    clock.now = 9.0
-    assert bus.read([7], POSITION)[7].position == 1050
 
 
 class CutOncePort(MemoryPort):
