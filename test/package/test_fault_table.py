@@ -16,7 +16,7 @@ from support.paths import ROOT, SOURCES, syntax_nodes, syntax_tree, test_file
 from hexapod_control.config.sentence import TEXTS
 
 PAGE = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
-COLUMNS = ["fault", "detected by", "within", "robot does", "reported", "recovers by", "test"]
+COLUMNS = ["fault", "within", "robot does", "reported", "test"]
 NO_MESSAGE = ("nothing", "as ")  # with which the column `reported` begins where a row has no message of its own
 MIN_ASSERTED = 12  # characters of the message in a row that the test asserts
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
