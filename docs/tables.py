@@ -60,36 +60,34 @@ WITHOUT_DEVICES: Mapping[str, Mapping[str, Any]] = {  # replacements for hardwar
     "imu_driver": {"sensors": io_section.IoSettings(imu=io_section.ImuSection("mpu6050", 0x68, (0.0, 0.0, 0.0)))},
 }
 TOPICS: Mapping[str, str] = {  # in the order of the table
-    "cmd_vel": "velocity of the body, m/s and rad/s, in `linear.x`, `linear.y`, `angular.z`; `TwistStamped` with "
+    "cmd_vel": "velocity of the body: `linear.x`, `linear.y`, `angular.z`, m/s and rad/s; `TwistStamped` with "
     "`enable_stamped_cmd_vel`",
     "body_pose": "pose of the body relative to the neutral stance",
     "gait": "gait to change to, by name, or `auto`",
     "lose_leg": "name of a leg to fold away, to walk on the others",
-    "pause": "why the robot has to stand still, once a second; empty: it has ended",
+    "pause": "why the robot has to stand still, once a second; empty: no longer",
     "return_leg": "name of a lost leg to walk on again",
-    "arc": "steering by travel of the outermost foot per stance, m (`x`), and curvature (`y`): 0 straight ahead, 1.999 "
-    "on the spot, + to the right",
-    "motion": "motion to play: a name from `motions`, or the content of a file as JSON, "
-    '`{"file": NAME, "text": CONTENT}`; empty: the present motion ends after its cycle',
+    "arc": "travel of the outermost foot per stance, m (`x`), and curvature (`y`): 0 straight ahead, 1.999 on the spot, "
+    "+ to the right",
+    "motion": "motion to play: a name from `motions`, or the content of a file as "
+    '`{"file": NAME, "text": CONTENT}`; empty: the present one ends after its cycle',
     "foot_command": "goals of single feet, `<leg>_foot`, in `base_link`; empty: the feet come down",
-    "foot_targets": "center of the foot ball in `base_link`, `<leg>_foot`, its velocity, and as `wrench.force.z` its "
-    "planned load, 0 in swing",
-    "joint_motion": "targets of all joints where foot targets cannot describe the motion, as in standing up; never in "
-    "the same tick as `foot_targets`",
-    "joint_targets": "targets of the servos, with the stamp of the message they follow from. Read by odometry in "
-    "`mode` commanded, by gait_planner until one of its targets is answered",
+    "foot_targets": "center of the foot ball in `base_link`, `<leg>_foot`, its velocity, and its planned load "
+    "(`wrench.force.z`), 0 in swing",
+    "joint_motion": "targets of all joints in place of `foot_targets`, as in standing up",
+    "joint_targets": "targets of the servos, with the stamp of the message they follow from",
     "joint_states": "measured joint angles",
     "foot_states": "measured foot positions, `wrench.force.z` is the contact force",
     "imu/data": "in `imu_link`",
     "scan": "ranges of the simulated lidar, in `lidar_link`",
-    "camera/depth/image_rect_raw": "depth image of a simulated camera, 32FC1 in m, in `camera_depth_optical_frame`; "
-    "`camera` is its name in the robot file",
+    "camera/depth/image_rect_raw": "depth image of a simulated camera, named in the robot file, 32FC1 in m, in "
+    "`camera_depth_optical_frame`",
     "camera/depth/camera_info": "its focal lengths, with the same stamps",
     "joy": "a gamepad: axes and buttons in the order of `game_controller_node`",
     "odom": "`base_footprint` in `odom`, with covariances",
     "/tf": "`odom` → `base_footprint` → `base_link`; links of the legs: `link_frames`, or robot_state_publisher",
     "/tf_static": "latched: `base_link` → `imu_link`; `lidar_link` and the cameras of the simulation; fixed links",
-    "robot_description": "latched: the URDF of the robot; in launch files of robot_state_publisher, if that is there",
+    "robot_description": "latched: the URDF of the robot",
     "gait_state": "latched: unknown, sitting, rising, standing, walking, moving, sinking, fallen, carried, fault",
     "gait_active": "latched: name of the present gait",
     "gait_selected": "latched: name of the selected gait, or `auto`",
@@ -97,7 +95,7 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "lost_legs": "latched: names of the lost legs, separated by commas",
     "leg_refused": "why the last `lose_leg` or `return_leg` was refused",
     "motions": "latched: names of the motions that come with the package, separated by commas",
-    "motion_state": "latched: name, phase and percent of the present motion. Phases: `rehearse`, the steps, finally "
+    "motion_state": "latched: name, phase and percent of the present motion: `rehearse`, the steps, finally "
     "`done`, `cancelled`, or `refused` with the reason",
     "velocity_limits": "latched: present maximum speed along each axis; zero unless the robot is on its feet",
     "body_pose_achieved": "latched: pose of the body after clamping",
@@ -116,8 +114,7 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "servo_driver/calibration/answer": "answer to it, as typed in the terminal",
     "battery_state": "voltage, if the servos report it",
     "mujoco_sim/push": "a force on the simulated body, N",
-    "terrain_map": "heights of the ground in `odom`, a row of points per row of cells: `z` (NaN: unknown), `spread`, "
-    "`ceiling`; [terrain map](terrain-map.md)",
+    "terrain_map": "heights of the ground in `odom`: [terrain map](terrain-map.md)",
     "traversability": "latched: where the robot can walk by steps and slopes, for a static layer of Nav2",
     "/clock": "simulated time, with `publish_clock`",
     "/diagnostics": "once a second: state, rates, the last refusals",
@@ -178,6 +175,7 @@ OWN_SERVICES = tuple(
 )
 MISSING = "not described in docs/tables.py"
 LIVE = SCALED = " \\*"  # behind a parameter that may change while its node runs, behind a value that follows the size
+CONTROL_NUMBERS = "[-1, 63]"
 BY_DISTRIBUTION = "false; true from ROS 2 Kilted on"
 
 
@@ -354,15 +352,27 @@ def _parameter(row: parameters.Parameter) -> tuple[str, ...]:
     return f"`{row.name}`{LIVE if row.live else ''}", default, bounds, row.metadata["meaning"]
 
 
+def _settings() -> Mapping[str, Sequence[type]]:
+    """The classes of parameters that the module of each node works with, without those of robot files."""
+    return {
+        node: [
+            kind
+            for name, kind in vars(module).items()
+            if name.endswith("Settings")
+            and is_dataclass(kind)
+            and not kind.__module__.startswith("hexapod_control.servos")
+        ]
+        for node, module in modules().items()
+    }
+
+
 def node_parameters() -> str:
     """Parameters of all nodes, as they declare them: every settings class that a node's module works with.
 
     Those that several nodes have alike stand in the first table; rows that differ only in the name are one row.
     """
     owners: dict[tuple[str, ...], list[str]] = {}
-    for node, module in modules().items():
-        found = [kind for name, kind in vars(module).items() if name.endswith("Settings") and is_dataclass(kind)]
-        kinds = [kind for kind in found if not kind.__module__.startswith("hexapod_control.servos")]  # robot files'
+    for node, kinds in _settings().items():
         for row in (_parameter(row) for kind in (IntrospectionSettings, *kinds) for row in parameters.table(kind)):
             owners.setdefault(row, []).append(node)
     head = ("parameter", "default", "bounds", "what it is")
@@ -370,21 +380,35 @@ def node_parameters() -> str:
     parts = [f"### Of several nodes\n\n{table((*head, 'nodes'), shared)}"]
     for node in modules():
         own = [row for row, nodes in owners.items() if nodes == [node]]
+        numbers = [row for row in own if row[2] == CONTROL_NUMBERS]
+        others = [row for row in own if row not in numbers]
+        tables = [table(head, _named_together(others))] if others else []
+        if numbers:
+            controls = [(name, default, meaning.removesuffix("; -1: none")) for name, default, _, meaning in numbers]
+            tables.append(
+                table(("parameter", "default", "button or axis of this number, at most 63; -1: none"), controls)
+            )
         if own:
-            parts.append(f"### {node}\n\n{table(head, _named_together(own))}")
+            parts.append("\n\n".join((f"### {node}", *tables)))
     return "\n\n".join(parts)
 
 
 def launch_arguments() -> str:
-    """Arguments of the launch files, and which file takes them."""
-
-    def row(argument: node_graph.Argument) -> tuple[str, ...]:
-        graphs = [name for name in node_graph.GRAPHS if (LAUNCH_FILES / f"{name}.launch.py").is_file()]
-        files = [name for name in graphs if argument in node_graph.arguments(name)]
-        default = BY_DISTRIBUTION if argument.name == "enable_stamped_cmd_vel" else argument.default
-        return f"`{argument.name}`", default, ", ".join(files), argument.description
-
-    return table(("argument", "default", "launch files", "what it is"), map(row, node_graph.ARGUMENTS.values()))
+    """Arguments of the launch files, and which file takes them; those that only set a parameter without description."""
+    graphs = [name for name in node_graph.GRAPHS if (LAUNCH_FILES / f"{name}.launch.py").is_file()]
+    settings = {row.name for kinds in _settings().values() for kind in kinds for row in parameters.table(kind)}
+    rows: list[tuple[str, ...]] = []
+    of_parameters: dict[str, list[str]] = {}
+    for argument in node_graph.ARGUMENTS.values():
+        files = ", ".join(name for name in graphs if argument in node_graph.arguments(name))
+        if argument.name in settings and not argument.default:
+            of_parameters.setdefault(files, []).append(f"`{argument.name}`")
+        else:
+            default = BY_DISTRIBUTION if argument.name == "enable_stamped_cmd_vel" else argument.default
+            rows.append((f"`{argument.name}`", default, files, argument.description))
+    listed = "\n".join(f"- {files}: {', '.join(names)}" for files, names in of_parameters.items())
+    described = table(("argument", "default", "launch files", "what it is"), rows)
+    return f"{described}\n\nThese set the [parameter](#parameters) of the same name:\n\n{listed}"
 
 
 def commands() -> str:

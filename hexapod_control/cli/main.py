@@ -39,28 +39,26 @@ COMMANDS = {
     ),
     "sim": Command(
         "sim.sim",
-        "run the robot in physics simulation: one process per node, driven by keyboard or by a demonstration",
+        "walk in physics simulation, driven by keyboard or as a demonstration",
         "--robot article --world slope --slope-deg 8",
     ),
     "robot": Command("robot.robot", "run the nodes of a real robot, all in one process", "my_robot.yaml"),
     "keyboard": Command("drive.keyboard", "drive a running robot from any terminal", "--namespace /robot1"),
-    "gamepad": Command(
-        "drive.gamepad", "drive a running robot with a gamepad, without ROS's joy package", "--namespace /robot1"
-    ),
+    "gamepad": Command("drive.gamepad", "drive a running robot with a gamepad", "--namespace /robot1"),
     "rc": Command(
         "drive.gamepad",
-        "drive a running robot with an RC transmitter: CRSF or SBUS receiver on a serial port",
+        "drive a running robot with an RC transmitter (CRSF, SBUS)",
         "--receiver-port /dev/ttyUSB1 --channels my_channels.yaml",
     ),
     "mcp": Command(
         "drive.mcp",
-        "let an assistant drive a running robot within bounds, over the Model Context Protocol on stdin and stdout",
+        "let an assistant drive a running robot within bounds, over the Model Context Protocol",
         "--allow move --radius 1",
     ),
     "play": Command("drive.play", "play a motion on a running robot, or rehearse it without a robot", "wave"),
     "leg": Command(
         "drive.leg",
-        "fold a lost leg of a running robot away, so that it walks on the others, or unfold it again",
+        "fold a lost leg of a running robot away, or unfold it again",
         "lost left_front",
     ),
     "status": Command(
@@ -80,7 +78,7 @@ COMMANDS = {
     ),
     "emulate": Command(
         "servos.emulate",
-        "emulate the servos of a robot behind a pseudo-terminal, with the protocol of real ones",
+        "emulate the servos of a robot behind a pseudo terminal",
         "--protocol feetech_st --link ~/bus --fault unplug=5@10",
     ),
     "servos": Command(
@@ -90,28 +88,28 @@ COMMANDS = {
     ),
     "i2c": Command(
         "servos.i2c",
-        "list what answers on the I2C bus of a robot, what is expected and what is missing",
+        "list what answers on the I2C bus of a robot, and what is missing",
         "scan --robot my_robot.yaml",
     ),
     "calibrate": Command(
         "servos.calibrate",
-        "calibrate the servos of a robot step by step and write the result into its robot file",
+        "calibrate the servos of a robot step by step",
         "--robot my_robot.yaml --port /dev/hexapod",
     ),
     "dots": Command(
         "robot_files.dots",
-        "print the sheet, in true scale, on whose dots the feet stand while a robot is calibrated",
+        "print the sheet on whose dots the feet stand in a calibration",
         "my_robot.yaml --paper a3",
         "where the dots of the robot are best",
     ),
     "identify": Command(
         "servos.identify",
-        "let a robot on its stand measure delay, play, stiffness and friction of its servos, and write them",
+        "let a robot on its stand measure delay, play, stiffness and friction of its servos",
         "my_robot.yaml --port /dev/hexapod",
     ),
     "calibrate-self": Command(
         "commissioning.calibrate_self",
-        "let a robot measure its joint zeros and lengths on its own feet, and write them into its robot file",
+        "let a robot measure its joint zeros and lengths on its own feet",
         "my_robot.yaml",
     ),
     "first": Command(
