@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hexapod_control.core.copyable import Copyable
-from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.planner.tick_plan import TickPlan
 from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.sensing.joint_tracking import JointTracking, TrackedTick
@@ -81,7 +81,8 @@ class WalkFeedback(Copyable):
         self.course.step(dt, sample, adaptation.course)
         if walks and sensors.mishap_detection.legs and not plan.twist.is_zero:
             tracking = self.tracking
-            seen = ProgressSample(plan.twist, moved, tracking.slip, tracking.errors, imu.tilt, watch.slips)
+            way = ZERO if moved is None and tracking.known else moved
+            seen = ProgressSample(plan.twist, way, tracking.slip, tracking.errors, imu.tilt, watch.slips)
             self.progress.step(dt, seen)
         else:
             self.progress.rest()

@@ -9,6 +9,7 @@ Measured joints also show how the body really moves over the feet that bear load
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.names import JOINTS
-from hexapod_control.core.robot import Robot
+from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.sensing.odometry import MeasuredFoot, measured_feet, motion_over_feet
 
 MAX_DELAY_S = 0.2
@@ -63,7 +64,9 @@ class JointTracking(Copyable):
             None  # [rad] of the joint of each leg that is farthest off; None: unknown
         )
         self.moved: Twist | None = None  # [m, m, rad] motion of the body since the last tick; None: unknown
-        self.slip = 0.0  # [m] of the feet that bear load meanwhile, by which they disagree about that motion
+        self.known = False  # joints were measured within MAX_GAP_S, so that `moved` is None only if feet do not tell it
+        self._slipped: tuple[Point, ...] = ()  # [m] of each foot over the ground, since it bears load
+        self.slip = 0.0  # [m] by which these ways have grown in this tick, in the mean of the feet that bear load
         self.held = False  # a leg is so far off its targets that its joints say nothing about the body
 
     def step(self, dt: float, tick: TrackedTick | None) -> None:
@@ -80,6 +83,7 @@ class JointTracking(Copyable):
         late = self._age > MAX_GAP_S
         self.moved = None if late else Twist(0.0, 0.0, 0.0)
         self.slip = 0.0
+        self.known = not late and len(self._joints) > count
         if len(self._joints) <= count:
             self.moved = None
             return
@@ -105,7 +109,8 @@ class JointTracking(Copyable):
             if sum(load > 0.0 for load in shared) < 2:  # feet that lift off or touch down are at rest over the ground
                 shared = list(map(max, self._loads, loads))
             found = motion_over_feet(self._measured, feet, shared, self._robot.foot_radius)
-            self.moved, self.slip = found or (None, 0.0)
+            self.moved, slip = found or (None, ((0.0, 0.0),) * len(feet))
+            self._add_slip(slip, shared)
         self._measured = feet
         self._loads = loads
 
@@ -118,6 +123,15 @@ class JointTracking(Copyable):
         rows = zip(known, tick.loads, planned, tick.support, strict=True)
         self.proven = tuple([works or load == was == now == 0.0 for works, load, was, now in rows])
         return [load if works else plan for works, load, plan in zip(self.proven, tick.loads, planned, strict=True)]
+
+    def _add_slip(self, slip: Sequence[Point], loads: Sequence[float]) -> None:
+        """Adds what each foot has slipped [m]; play that lets it sway to and fro adds up to nothing."""
+        before = self._slipped or ((0.0, 0.0),) * len(slip)
+        bearing = [load > 0.0 for load in loads]
+        rows = zip(before, slip, bearing, strict=True)
+        self._slipped = tuple([(x + dx, y + dy) if bears else (0.0, 0.0) for (x, y), (dx, dy), bears in rows])
+        grown = [math.hypot(*now) - math.hypot(*was) for now, was in zip(self._slipped, before, strict=True)]
+        self.slip = sum([load * way for load, way in zip(loads, grown, strict=True)]) / (sum(loads) or 1.0)
 
     def _find_delay(self, dt: float, angles: Array) -> None:
         differences = np.array(self._joints) - angles

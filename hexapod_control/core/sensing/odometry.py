@@ -272,27 +272,30 @@ def measured_feet(robot: Robot, joints: Sequence[LegJoints]) -> tuple[MeasuredFo
 
 def motion_over_feet(
     before: Sequence[MeasuredFoot], after: Sequence[MeasuredFoot], loads: Sequence[float], radius: float
-) -> tuple[Twist, float] | None:
+) -> tuple[Twist, tuple[Point, ...]] | None:
     """Returns the motion [m, m, rad] of the body between two samples of its feet, to first order, and their slip.
 
-    `loads` [N] are the weights of the feet, 0 in the air, `radius` [m] is that of their balls. The slip [m] is the root
-    mean square of the feet's motion over the ground that is left. None for fewer than two feet.
+    `loads` [N] are the weights of the feet, 0 in the air, `radius` [m] is that of their balls. The slip [m] is the
+    motion of each foot over the ground that is left, (0, 0) in the air. None for fewer than two feet.
     """
     rows = []
     for weight, a, b in zip(loads, before, after, strict=True):
-        if weight > 0.0:
-            rolled = radius * (b.lean - a.lean)
-            dx = b.x - a.x - rolled * math.cos(b.heading)
-            dy = b.y - a.y - rolled * math.sin(b.heading)
-            rows.append((weight, b.x, b.y, dx, dy))
-    if len(rows) < 2:
+        rolled = radius * (b.lean - a.lean)
+        dx = b.x - a.x - rolled * math.cos(b.heading)
+        dy = b.y - a.y - rolled * math.sin(b.heading)
+        rows.append((weight, b.x, b.y, dx, dy))
+    if sum([weight > 0.0 for weight in loads]) < 2:
         return None
-    total = sum([row[0] for row in rows])
+    total = sum(loads)
     mx, my, mu, mv = [sum([row[0] * row[k] for row in rows]) / total for k in (1, 2, 3, 4)]
     spread = sum([w * ((x - mx) ** 2 + (y - my) ** 2) for w, x, y, _, _ in rows])
     turn = sum([w * ((x - mx) * (v - mv) - (y - my) * (u - mu)) for w, x, y, u, v in rows]) / spread
-    scatter = sum([w * ((u - mu) ** 2 + (v - mv) ** 2) for w, _, _, u, v in rows])
-    slip = math.sqrt(max(scatter - turn * turn * spread, 0.0) / total)
+    slip = tuple(
+        [
+            (u - mu + turn * (y - my), v - mv - turn * (x - mx)) if w > 0.0 else (0.0, 0.0)
+            for w, x, y, u, v in rows
+        ]
+    )
     return Twist(-mu - turn * my, -mv + turn * mx, -turn), slip  # the feet move by the inverse of the body's motion
 
 

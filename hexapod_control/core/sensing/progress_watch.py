@@ -2,13 +2,11 @@
 """Notices that the robot makes no way: it marches, but its feet do not carry the body, or it is to walk and stands.
 
 The way that the standing feet make under the body, by their measured joints, is compared with the executed one over
-WATCHED_S. Feet that press against a riser bear load and stay under the body, while the others slip: the body makes no
-way, although the mean of the feet makes half of it. But then the feet disagree, by 23 to 35 % of the way before risers
-of 50 to 100 mm in physics, and by 5 % on ground where all grip. So what they disagree by is no way made: less than
-MIN_SHARE without it was less than half of the way even among blocks that catch feet. Play and wrong zeros make feet
-disagree by a fixed way in every cycle, which in a slow walk is all of it: so their mean must fall short, too, by more
-than typical robots lose. It needs the loads of the feet:
-without them every planned foot counts, and feet that slip look like feet that grip.
+WATCHED_S. Feet that press against a riser bear load and stay under the body, while others slip: the body makes no
+way, although the mean of the feet makes up to half of it. So the way that feet slip from where they touched down does
+not count, nor do times in which fewer than two feet bear load. Play lets feet sway to and fro, which is no slip. In
+physics that left at most 0.3 of the way within seconds before risers of 50 to 100 mm, and at least 0.67 on flat ground.
+It needs the loads of the feet: without them every planned foot counts, and feet that slip look like feet that grip.
 
 What is known of the cause is named: joints that are off their targets much farther than those of other legs, a slope,
 slipping feet. The robot then stands, and does not follow the same course again until a command is zero or leads
@@ -29,8 +27,7 @@ from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind, tilt_a
 
 WATCHED_S = 5.0
 PART_S = 1.0  # of the watched time, after which it is judged again
-MIN_SHARE = 0.25  # of the executed way
-MEAN_SHARE = 0.7  # of it, made by the mean of the feet: typical robots make more, even slowly
+MIN_SHARE = 0.3  # of the executed way
 MIN_MISSED = 0.25  # [foothold radii] of the way: play of gears and slow gaits miss less in the watched time
 MIN_KNOWN_SHARE = 0.7  # of the time in which the motion over the feet is known
 HELD_RAD = math.radians(4.0)  # off its target: a joint whose leg is held ...
@@ -45,8 +42,8 @@ class ProgressSample:
     """What one tick shows of the way."""
 
     executed: Twist
-    moved: Twist | None  # [m, m, rad] in this tick, measured; None: unknown
-    slip: float  # [m] of the standing feet in this tick, by which they disagree about that motion
+    moved: Twist | None  # [m, m, rad] in this tick, measured; zero if too few feet bear load; None: not measured
+    slip: float  # [m] of the standing feet in this tick
     errors: Sequence[float] | None  # [rad] by which a joint of each leg is off its target, at most; None: unknown
     tilt: tuple[float, float] | None  # [rad] roll and pitch; None: unknown
     slipping: bool
@@ -59,8 +56,7 @@ class _Part:
     time: float = 0.0  # [s]
     known: float = 0.0  # [s]
     way: float = 0.0  # [m] executed, of the feet
-    mean: float = 0.0  # [m] measured, along the executed motion
-    made: float = 0.0  # [m] the same, without what the feet disagree by
+    made: float = 0.0  # [m] measured, along the executed motion, less the slip
     errors: tuple[float, ...] = ()  # [rad] largest of each leg
 
 
@@ -109,14 +105,12 @@ class ProgressWatch(Copyable):
     def step(self, dt: float, sample: ProgressSample) -> None:
         """Processes a tick of `dt` [s] of a walk."""
         now = self._now
-        mean = 0.0 if sample.moved is None else sample.moved.along(sample.executed, self.radius)
-        made = 0.0 if sample.moved is None else mean - sample.slip
+        made = 0.0 if sample.moved is None else sample.moved.along(sample.executed, self.radius) - sample.slip
         errors = tuple(sample.errors or ())
         self._now = _Part(
             time=now.time + dt,
             known=now.known + (dt if sample.moved is not None else 0.0),
             way=now.way + sample.executed.foot_speed(self.radius) * dt,
-            mean=now.mean + mean,
             made=now.made + made,
             errors=tuple(map(max, now.errors, errors)) if now.errors and errors else now.errors or errors,
         )
@@ -133,15 +127,13 @@ class ProgressWatch(Copyable):
             self.refused.refuse(wanted, Mishap(MishapKind.HINDERED, f"{text}: {remedy}"))
 
     def _judge(self, sample: ProgressSample) -> None:
-        time, known, way, mean, made = (
-            sum(getattr(part, name) for part in self._parts) for name in ("time", "known", "way", "mean", "made")
+        time, known, way, made = (
+            sum(getattr(part, name) for part in self._parts) for name in ("time", "known", "way", "made")
         )
         if time < WATCHED_S - 0.5 * PART_S or known < MIN_KNOWN_SHARE * time or way <= 0.0:
             return
         share = made * time / known / way
-        if share >= MIN_SHARE or mean * time / known >= MEAN_SHARE * way:
-            return
-        if (1.0 - share) * way < MIN_MISSED * self.radius:
+        if share >= MIN_SHARE or (1.0 - share) * way < MIN_MISSED * self.radius:
             return
         text = f"the robot makes no way: in {WATCHED_S:g} s its feet have made {100.0 * max(share, 0.0):.0f} % of it"
         remedy = "it stops; drive another way, or lift it over, then command zero before the same way again"

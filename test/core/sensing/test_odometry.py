@@ -281,9 +281,11 @@ def test_feet_that_stay_under_the_body_while_as_many_slip_leave_half_of_the_way_
     feet = [MeasuredFoot(x, y, -0.1, 0.0, 0.0) for x, y in ((0.2, 0.1), (0.2, -0.1), (-0.2, 0.1), (-0.2, -0.1))]
     after = [foot._replace(x=foot.x - way) for foot, way in zip(feet, (0.0, 0.01, 0.01, 0.0), strict=True)]
     moved, slip = motion_over_feet(feet, after, (5.0,) * 4, 0.0)
-    assert moved == pytest.approx((0.005, 0.0, 0.0)) and slip == pytest.approx(0.005)
+    assert moved == pytest.approx((0.005, 0.0, 0.0))
+    assert np.allclose(slip, [(0.005, 0.0), (-0.005, 0.0), (-0.005, 0.0), (0.005, 0.0)])
     gripping = [foot._replace(x=foot.x - 0.01) for foot in feet]
-    assert motion_over_feet(feet, gripping, (5.0,) * 4, 0.0)[1] == pytest.approx(0.0, abs=1e-9)
+    assert np.allclose(motion_over_feet(feet, gripping, (5.0,) * 4, 0.0)[1], 0.0)
+    assert motion_over_feet(feet, after, (5.0, 5.0, 5.0, 0.0), 0.0)[1][3] == (0.0, 0.0)
 
 
 def test_an_uncertain_heading_makes_the_position_uncertain_across_the_path():

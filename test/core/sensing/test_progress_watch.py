@@ -52,9 +52,17 @@ def test_feet_of_which_some_stay_under_the_body_while_others_slip_make_no_way():
     assert after(20.0, 0.5, slip=0.05).refused.mishap is None
 
 
-def test_feet_that_disagree_by_play_in_a_slow_walk_are_no_mishap_while_their_mean_gets_on():
-    assert after(20.0, 0.8, slip=0.8, twist=Twist(0.02, 0.0, 0.0)).refused.mishap is None
-    assert after(20.0, 0.5, slip=0.8, twist=Twist(0.02, 0.0, 0.0)).refused.mishap.kind is MishapKind.HINDERED
+def test_a_robot_whose_feet_hardly_bear_load_makes_no_way_and_without_samples_it_is_unknown():
+    watch = ProgressWatch(MACHINE)
+    for tick in range(round(7.0 / DT)):
+        moved = AHEAD.scaled(DT) if tick % 5 == 0 else ZERO
+        watch.step(DT, ProgressSample(AHEAD, moved, 0.0, FREE, (0.0, 0.0), False))
+    assert watch.refused.mishap.kind is MishapKind.HINDERED
+    watch = ProgressWatch(MACHINE)
+    for tick in range(round(7.0 / DT)):
+        moved = AHEAD.scaled(0.1 * DT) if tick % 5 == 0 else None
+        watch.step(DT, ProgressSample(AHEAD, moved, 0.0, FREE, (0.0, 0.0), False))
+    assert watch.refused.mishap is None
 
 
 def test_a_stop_begins_a_new_count_and_the_same_course_is_refused_until_a_zero_or_another_one():
