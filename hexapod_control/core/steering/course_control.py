@@ -24,7 +24,7 @@ from hexapod_control.core.workspace.twist_limits import change_towards
 
 HEADING_GAIN = 0.6  # share of the heading error that the next cycle takes back
 INTEGRAL_GAIN = 0.05  # share of the heading error that is added to every following cycle
-FIRST_GAIN = 0.8  # share of the missed turn of the first cycle on a course that is added to every following one ...
+FIRST_GAIN = 0.8  # share of what the first cycle on a course has missed that is added to every following one ...
 GAIN_DECAY = 0.7  # ... and its change from cycle to cycle
 WAY_GAIN = 0.4  # share of a difference of velocity that is added to every following cycle
 MAX_HEADING_ERROR = math.radians(10.0)  # that is taken back; beyond, the robot was turned
@@ -35,6 +35,7 @@ MAX_VAIN_CYCLES = 4  # at the largest heading error, after which the correction 
 DEAD_ZONE = 0.005  # of the way, and ...
 TURN_DEAD_ZONE = 0.001  # ... of the way on the circle of the footholds: measured joints are not more accurate
 MAX_SPEED_CHANGE = 0.1  # of the speed, in a cycle in which measured joints count
+MAX_WAIT = 1.0  # cycles for which the first one on a course waits for a steady speed
 MIN_CYCLE_WAY_M = 0.004  # of the feet: with shorter steps a difference says nothing
 SAME_COURSE = math.cos(math.radians(45.0))  # between two directions of travel that have the same errors
 
@@ -67,7 +68,8 @@ class CourseSample:
 class _Cycle(Copyable):
     """Sums over the present gait cycle."""
 
-    def __init__(self, sample: CourseSample) -> None:
+    def __init__(self, sample: CourseSample, waited: float = 0.0) -> None:
+        self.waited = waited  # cycles since the robot set out on this course
         self.gait = sample.gait
         self.phase = sample.phase
         self.done = 0.0  # share of the cycle
@@ -95,6 +97,11 @@ class _Cycle(Copyable):
         self.done += (sample.phase - self.phase) % 1.0
         self.phase = sample.phase
 
+    def steady(self, sample: CourseSample, radius: float) -> bool:
+        """Whether the speed is still about that of the first tick; `radius` [m] of the footholds."""
+        change = _sum(sample.executed, self.begins_with.scaled(-1.0)).foot_speed(radius)
+        return change < MAX_SPEED_CHANGE * sample.executed.foot_speed(radius)
+
     @property
     def missed(self) -> Twist | None:
         """Executed motion [m, m, rad] that the measured joints have not made; None if unknown."""
@@ -113,7 +120,7 @@ class CourseControl(Copyable):
         self.shares = ZERO  # correction as shares of the foot speed [1, 1, rad/m]
         self._goal = ZERO  # of the shares
         self._learned = ZERO  # the integrating part of the goal
-        self._gain = FIRST_GAIN
+        self._taught = 0  # cycles that have taught on the present course
         self._vain = 0  # cycles at the largest heading error
         self._rate = 0.0  # [1/s] at which the shares follow the goal
         self._course = (0.0, 0.0, 0.0)  # direction of travel for which they were learned, a unit vector
@@ -133,6 +140,8 @@ class CourseControl(Copyable):
         if cycle.done >= 1.0:
             self._finish(cycle, sample, most)
             self._cycle = _Cycle(sample)
+        elif not self._taught and cycle.waited + cycle.done < MAX_WAIT and not cycle.steady(sample, self._radius):
+            self._cycle = _Cycle(sample, cycle.waited + cycle.done)
 
     def _rest(self, sample: CourseSample, most: float) -> None:
         self._cycle = None
@@ -154,8 +163,7 @@ class CourseControl(Copyable):
     def _finish(self, cycle: _Cycle, sample: CourseSample, most: float) -> None:
         """Processes a complete gait cycle."""
         way = cycle.executed.foot_speed(self._radius)
-        change = _sum(sample.executed, cycle.begins_with.scaled(-1.0)).foot_speed(self._radius)
-        steady = change * cycle.time < MAX_SPEED_CHANGE * way
+        steady = cycle.steady(sample, self._radius)
         seen = cycle.missed if steady else None
         missed = seen if cycle.measured else None  # a part of a cycle tells whether it is plausible, but not how much
         turn = self._missed_turn(cycle, sample, missed)
@@ -184,14 +192,16 @@ class CourseControl(Copyable):
             self._aim(ZERO, cycle.time)
             return
         vx, vy, wz = self._learned
+        first = FIRST_GAIN * GAIN_DECAY**self._taught
+        gain = max(WAY_GAIN, first)
         limit = Twist(most, most, most / self._radius)
         rate = self.heading_error / way
-        goal = Twist(vx + WAY_GAIN * x / way, vy + WAY_GAIN * y / way, wz + (HEADING_GAIN + INTEGRAL_GAIN) * rate)
+        goal = Twist(vx + gain * x / way, vy + gain * y / way, wz + (HEADING_GAIN + INTEGRAL_GAIN) * rate)
         within = Twist(*(_clamped(value, bound) for value, bound in zip(goal, limit, strict=True)))
         self.state = CourseState.KEEPING if within == goal else CourseState.LIMITED
         # At the limit of the turn its integral rests: it would wind up.
-        turned = wz + INTEGRAL_GAIN * rate + self._gain * turn / way if within.wz == goal.wz else wz
-        self._gain *= GAIN_DECAY
+        turned = wz + INTEGRAL_GAIN * rate + first * turn / way if within.wz == goal.wz else wz
+        self._taught += 1
         self._learned = Twist(within.vx, within.vy, turned)
         self._aim(within, cycle.time)
 
@@ -204,12 +214,13 @@ class CourseControl(Copyable):
         return _beyond(missed.wz, TURN_DEAD_ZONE * cycle.executed.foot_speed(self._radius) / self._radius)
 
     def _take_course(self, moved: Twist, way: float) -> None:
-        """Forgets what was learned on another course."""
-        course = moved.vx / way, moved.vy / way, self._radius * moved.wz / way
-        if sum(a * b for a, b in zip(course, self._course, strict=True)) < SAME_COURSE:
-            self._learned = ZERO
-            self._gain = FIRST_GAIN
-        self._course = course
+        """Keeps of what was learned on another course only what play loses along any course."""
+        vx, vy, wz = moved.vx / way, moved.vy / way, self._radius * moved.wz / way
+        if sum(a * b for a, b in zip((vx, vy, wz), self._course, strict=True)) < SAME_COURSE:
+            along = self._learned.vx * self._course[0] + self._learned.vy * self._course[1]
+            self._learned = Twist(along * vx, along * vy, 0.0)
+            self._taught = 0
+        self._course = (vx, vy, wz)
 
     def _aim(self, goal: Twist, cycle_time: float) -> None:
         self._goal = goal
