@@ -50,6 +50,7 @@ class JointTracking(Copyable):
         """Forgets the past, after joints or feet moved otherwise than planned."""
         # Of the last ticks, newest first: joints (3 n,) [rad], balls of the feet (n, 3) [m], planned loads [N]
         self._joints: list[Array] = []
+        self._most = 0  # ticks that are kept besides the present one: as the first tick of them is long
         self._feet: list[Array] = []
         self._supports: list[Sequence[float]] = []
         self._errors: Array = read_only(())  # [rad^2] by delay in ticks
@@ -75,7 +76,9 @@ class JointTracking(Copyable):
             if self._joints:
                 self.reset()
             return
-        count = max(2, round(MAX_DELAY_S / dt))
+        if not self._joints:
+            self._most = max(2, round(MAX_DELAY_S / dt))
+        count = self._most
         self._joints = [tick.joints.ravel(), *self._joints[:count]]
         self._feet = [tick.feet, *self._feet[:count]]
         self._supports = [tick.support, *self._supports[:count]]
