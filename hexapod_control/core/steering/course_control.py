@@ -122,6 +122,7 @@ class CourseControl(Copyable):
         self._learned = ZERO  # the integrating part of the goal
         self._taught = 0  # cycles that have taught on the present course
         self._vain = 0  # cycles at the largest heading error
+        self._cycle_time = 1.0  # [s] of the last gait cycle
         self._rate = 0.0  # [1/s] at which the shares follow the goal
         self._course = (0.0, 0.0, 0.0)  # direction of travel for which they were learned, a unit vector
         self._cycle: _Cycle | None = None
@@ -132,6 +133,9 @@ class CourseControl(Copyable):
             self._rest(sample, most)
             return
         self._follow_goal(dt)
+        course = self._direction(sample.executed)
+        if sum(a * b for a, b in zip(course, self._course, strict=True)) < SAME_COURSE:
+            self._set_out(course)
         cycle = self._cycle
         if cycle is None:
             self._cycle = _Cycle(sample)
@@ -173,23 +177,24 @@ class CourseControl(Copyable):
             return
         if turn is None:
             self.state = CourseState.BLIND
-            self._aim(ZERO, cycle.time)
+            self._aim(ZERO)
             return
-        self._take_course(cycle.executed, way)
+        self._course = self._direction(cycle.executed)
+        self._cycle_time = cycle.time
         x, y = (_beyond(value, DEAD_ZONE * way) for value in (missed.vx, missed.vy)) if missed else (0.0, 0.0)
         lost = math.hypot(seen.vx, seen.vy) if seen else 0.0
         if not cycle.trusted or max(lost, self._radius * abs(turn)) > MAX_CYCLE_SHARE * way:
             if self.state is not CourseState.DISTRUSTED:
                 self.state = CourseState.WAITING
             self.heading_error = 0.0
-            self._aim(self._learned, cycle.time)
+            self._aim(self._learned)
             return
         self.heading_error = _clamped(self.heading_error + turn, MAX_HEADING_ERROR)
         self._vain = self._vain + 1 if abs(self.heading_error) >= MAX_HEADING_ERROR else 0
         if self._vain >= MAX_VAIN_CYCLES or self.state is CourseState.DISTRUSTED:
             self.state = CourseState.DISTRUSTED
             self._learned = ZERO
-            self._aim(ZERO, cycle.time)
+            self._aim(ZERO)
             return
         vx, vy, wz = self._learned
         first = FIRST_GAIN * GAIN_DECAY**self._taught
@@ -203,7 +208,7 @@ class CourseControl(Copyable):
         turned = wz + INTEGRAL_GAIN * rate + first * turn / way if within.wz == goal.wz else wz
         self._taught += 1
         self._learned = Twist(within.vx, within.vy, turned)
-        self._aim(within, cycle.time)
+        self._aim(within)
 
     def _missed_turn(self, cycle: _Cycle, sample: CourseSample, missed: Twist | None) -> float | None:
         """By how much [rad] the robot turned too little in a cycle; None if unknown."""
@@ -213,19 +218,24 @@ class CourseControl(Copyable):
             return None
         return _beyond(missed.wz, TURN_DEAD_ZONE * cycle.executed.foot_speed(self._radius) / self._radius)
 
-    def _take_course(self, moved: Twist, way: float) -> None:
-        """Keeps of what was learned on another course only what play loses along any course."""
-        vx, vy, wz = moved.vx / way, moved.vy / way, self._radius * moved.wz / way
-        if sum(a * b for a, b in zip((vx, vy, wz), self._course, strict=True)) < SAME_COURSE:
-            along = self._learned.vx * self._course[0] + self._learned.vy * self._course[1]
-            self._learned = Twist(along * vx, along * vy, 0.0)
-            self._taught = 0
-        self._course = (vx, vy, wz)
+    def _direction(self, motion: Twist) -> tuple[float, float, float]:
+        """The motion of the footholds as a unit vector."""
+        speed = motion.foot_speed(self._radius)
+        return motion.vx / speed, motion.vy / speed, self._radius * motion.wz / speed
 
-    def _aim(self, goal: Twist, cycle_time: float) -> None:
+    def _set_out(self, course: tuple[float, float, float]) -> None:
+        """Begins another course, and keeps of what was learned only what play loses along any course."""
+        along = self._learned.vx * self._course[0] + self._learned.vy * self._course[1]
+        self._learned = Twist(along * course[0], along * course[1], 0.0)
+        self._aim(self._learned)
+        self._course = course
+        self._taught = 0
+        self._cycle = None
+
+    def _aim(self, goal: Twist) -> None:
         self._goal = goal
         most = max(map(abs, _sum(goal, self.shares.scaled(-1.0))))
-        self._rate = most / (RAMP_SHARE * cycle_time)
+        self._rate = most / (RAMP_SHARE * self._cycle_time)
 
 
 def _sum(a: Twist, b: Twist) -> Twist:

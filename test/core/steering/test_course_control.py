@@ -82,6 +82,25 @@ def test_a_way_that_joints_have_not_made_is_made_up():
     assert walk.way == pytest.approx(0.9, rel=0.006)
 
 
+def test_most_of_the_lost_way_is_made_after_the_first_cycle_at_a_steady_speed_and_on_another_course_at_once():
+    walk = Walk()
+    walk.run(0.3, AHEAD.scaled(0.5))
+    walk.run(CYCLE_S + 0.3)
+    walk.way = 0.0
+    walk.run(1.0)
+    assert walk.way == pytest.approx(0.1, rel=0.02), "of a walk that began with half of the speed"
+    walk.run(10.0)
+    walk.run(1.1, Twist(-0.1, 0.0, 0.0))
+    assert walk.control.shares.vx == pytest.approx(-LOST, abs=0.01)
+
+
+def test_a_speed_that_never_rests_does_not_keep_the_turn_from_being_taken_back():
+    walk = Walk()
+    for second in range(40):
+        walk.run(0.4, AHEAD.scaled(1.0 if second % 2 else 0.7))
+    assert walk.control.shares.wz < -0.5 * DRIFT
+
+
 def test_without_heading_and_measured_joints_nothing_changes():
     walk = Walk(imu=False, joints=False)
     walk.run(10.0)
