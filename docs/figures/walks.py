@@ -14,7 +14,8 @@ from pathlib import Path
 from hexapod_control.ros.transport.loopback import private_domain
 
 IMAGES = Path(__file__).parent.parent / "images"
-DEMO = (sys.executable, "-m", "hexapod_control.cli.main", "sim", "--demo", "--no-web", "--speed", "0.5", "--record")
+SIM = (sys.executable, "-m", "hexapod_control.cli.main", "sim", "--reality", "ideal")
+DEMO = (*SIM, "--demo", "--no-web", "--speed", "0.5", "--record")
 WALKS = {
     "walk.gif": (),
     "rough.png": ("--world", "blocks", "--block-height", "0.02", "--adaptive-touch-down"),

@@ -14,6 +14,7 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import use_venv_prefix
 from hexapod_control.core.gait.gait_table import GaitSelection, unknown_gait
 from hexapod_control.core.quantity import Quantity
+from hexapod_control.core.reality import TYPICAL
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.cameras import USUAL_CAMERAS
 from hexapod_control.core.sensing.odometry import ODOMETRY_MODES
@@ -52,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--one-process", action="store_true", help="run all nodes in one process")
     _add_page(parser.add_argument_group("page in the browser"))
     world = parser.add_argument_group("world")
-    add_world(world)
+    add_world(world, reality=TYPICAL)  # what an owner will see of a robot that was built
     camera = Quantity("Hz", 0.1, 30.0, "a camera at the front, for the page; without a number 10 Hz", "none")
     add_number(world, "--camera", camera, nargs="?", const=10.0)
     world.add_argument(

@@ -53,7 +53,7 @@ class Tolerance(NamedTuple):
 
 
 # The first segment has most of it: the corrections of the walk are learned in it.
-TOLERANCES = {IDEAL: Tolerance(0.05, 0.1), TYPICAL: Tolerance(0.1, 0.15), WORN: Tolerance(0.15, 0.25)}
+TOLERANCES = {IDEAL: Tolerance(0.05, 0.1), TYPICAL: Tolerance(0.1, 0.2), WORN: Tolerance(0.15, 0.3)}
 SPEED_SHARE = 0.95  # of the maximum speed, for a robot that is too slow for the script
 READY_S = 30.0  # time limit for all nodes to respond after their start
 ALONE_S = 5.0  # time limit for the nodes of another robot in the same namespace to be gone

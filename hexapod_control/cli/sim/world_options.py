@@ -18,14 +18,17 @@ WORLD = (
 )
 
 
-def add_world(parser: HasArguments) -> None:
-    """Adds the options; one that is not given leaves the default of the settings."""
+def add_world(parser: HasArguments, reality: str = IDEAL) -> None:
+    """Adds the options; one that is not given leaves the default of the settings, except the `reality`."""
     parser.add_argument("--world", help=", ".join(WORLDS))
     for name, quantity in quantities(WorldSettings):
         if name in WORLD:
             add_number(parser, f"--{name.replace('_', '-')}", replace(quantity, default=f"{quantity.default:g}"))
     parser.add_argument(
-        "--reality", choices=tuple(REALITIES), help=f"errors of servos, legs and sensors (default: {IDEAL})"
+        "--reality",
+        choices=tuple(REALITIES),
+        default=reality,
+        help="errors of servos, legs and sensors (default: %(default)s)",
     )
     parser.add_argument("--servo-model", metavar="NAME", help="servo of all joints (default: the robot file's)")
 

@@ -13,7 +13,7 @@ from support.drives import GAITS
 from support.phantomx import robot as phantomx
 from support.real_time.programs import MAX_WAIT_S, processes
 
-from hexapod_control.cli.main import main
+from hexapod_control.cli.main import main, parser
 from hexapod_control.cli.sim import simulation_run
 from hexapod_control.cli.sim.simulation_run import TOLERANCES
 from hexapod_control.clients.robot_client import TrajectoryLog, TrajectorySample
@@ -22,6 +22,7 @@ from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
 from hexapod_control.core.simulated_world import WORLDS
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
+from hexapod_control.sim.world_settings import WorldSettings
 
 TOGETHER = ("--demo", "--no-web", "--one-process")  # one process needs half of the processor time of four
 
@@ -183,13 +184,20 @@ def test_the_table_is_aligned_and_marks_what_is_wrong():
     assert head.startswith("segment")
 
 
-LIMITS = [("ideal", 0.95, 0.9), ("typical", 0.9, 0.85), ("worn", 0.85, 0.75)]
+LIMITS = [("ideal", 0.95, 0.9), ("typical", 0.9, 0.8), ("worn", 0.85, 0.7)]
 
 
 @pytest.mark.parametrize(("reality", "good", "bad"), LIMITS)
 def test_a_real_robot_may_deviate_more_than_an_ideal_one(reality, good, bad):
     marks = [TOLERANCES[reality].mark(1.0 - ratio) for ratio in (good + 0.001, good - 0.001, bad - 0.001)]
     assert marks == ["", f"outside {good:g}-{2.0 - good:g}", f"OUTSIDE {bad:g}-{2.0 - bad:g}"]
+
+
+def test_the_command_simulates_a_robot_with_errors_by_default_and_the_node_an_ideal_one():
+    assert parser("sim").parse_args(["sim"]).reality == "typical"
+    assert parser("sim").parse_args(["sim", "--reality", "ideal"]).reality == "ideal"
+    assert parser("mjcf").parse_args(["mjcf", "phantomx"]).reality == "ideal"
+    assert WorldSettings().reality == "ideal"
 
 
 def test_the_odometry_is_compared_with_the_ground_truth_independent_of_its_origin():

@@ -49,11 +49,11 @@ def processes():
 
 
 class SimulationCommand:
-    """`hexapod sim` as a process; its output is read while it runs."""
+    """`hexapod sim` as a process, with an ideal robot unless told otherwise; its output is read while it runs."""
 
     def __init__(self, *arguments, keys=subprocess.DEVNULL):
         self.process = subprocess.Popen(
-            [*HEXAPOD, "sim", *arguments],
+            [*HEXAPOD, "sim", "--reality", "ideal", *arguments],
             stdin=keys,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
