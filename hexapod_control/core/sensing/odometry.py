@@ -291,10 +291,7 @@ def motion_over_feet(
     spread = sum([w * ((x - mx) ** 2 + (y - my) ** 2) for w, x, y, _, _ in rows])
     turn = sum([w * ((x - mx) * (v - mv) - (y - my) * (u - mu)) for w, x, y, u, v in rows]) / spread
     slip = tuple(
-        [
-            (u - mu + turn * (y - my), v - mv - turn * (x - mx)) if w > 0.0 else (0.0, 0.0)
-            for w, x, y, u, v in rows
-        ]
+        [(u - mu + turn * (y - my), v - mv - turn * (x - mx)) if w > 0.0 else (0.0, 0.0) for w, x, y, u, v in rows]
     )
     return Twist(-mu - turn * my, -mv + turn * mx, -turn), slip  # the feet move by the inverse of the body's motion
 
