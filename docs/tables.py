@@ -158,7 +158,7 @@ SECTIONS: Mapping[str, str] = {  # of a robot file, in the words above its keys
     "measured": "Optional: written by `hexapod identify` ([Does it walk straight?](straight.md)). Each value is\n"
     "followed by its standard deviation; what could not be measured is missing.",
     "servos": "Optional, written by `hexapod calibrate` ([Servos](servos.md#the-section-servos)). Without it the\n"
-    "driver emulates the servos (loopback).",
+    "driver emulates the servos (loopback). Options have the defaults of the protocol.",
     "io": "Optional: sensors on I2C and GPIO ([Kits](kits.md)). Of each sensor only `chip` is required,\n"
     "of foot switches also `pins`.",
 }
@@ -175,6 +175,7 @@ OWN_SERVICES = tuple(
 )
 MISSING = "not described in docs/tables.py"
 LIVE = SCALED = " \\*"  # behind a parameter that may change while its node runs, behind a value that follows the size
+OF_PROTOCOL = "that of the protocol"  # the default of an option, said once above them
 CONTROL_NUMBERS = "[-1, 63]"
 BY_DISTRIBUTION = "false; true from ROS 2 Kilted on"
 
@@ -436,10 +437,10 @@ def robot_file_lines() -> Iterator[schema.SchemaLine]:
 
 def robot_file() -> str:
     """All keys of a robot file by section."""
-    head = ("key", "value", "default", "what it is")
+    head = ("key", "value, and its default", "what it is")
     parts = []
     for section, lines in groupby(robot_file_lines(), lambda line: line.key.partition(".")[0]):
-        rows = ((f"`{line.key}`", _value(line), line.default, line.meaning) for line in lines)
+        rows = ((f"`{line.key}`", _with_default(_value(line), line.default), line.meaning) for line in lines)
         parts += [f"## {section}", *filter(None, [SECTIONS.get(section)]), table(head, _named_together(rows))]
     return "\n\n".join(parts)
 
@@ -452,6 +453,11 @@ def _named_together(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]
     yield from ((", ".join(found), *row) for row, found in names.items())
 
 
+def _with_default(value: str, default: str) -> str:
+    """A value with its default in parentheses; a required one stands alone."""
+    return value if default in ("required", OF_PROTOCOL) else f"{value} ({default})"
+
+
 def _value(line: schema.SchemaLine) -> str:
     """Bounds and unit of a value, with its type unless it is a plain number or the bounds say it."""
     bounds = f"{line.bound} {line.unit}".strip()
@@ -460,19 +466,19 @@ def _value(line: schema.SchemaLine) -> str:
 
 def motion_file() -> str:
     """Keys of a motion file and of every kind of step."""
-    head = ("key", "value", "default", "what it is")
+    head = ("key", "value, and its default", "what it is")
     rows = (*(key.documentation for key in keys(Choreography).values()), FOR_HEIGHT_DOCUMENTATION)
     parts = [table(head, map(_motion_key, rows))]
     steps: list[tuple[str, ...]] = []
     for name, kind in KINDS.items():
-        steps.append((f"**{name}**", "", "", f"{kind.__doc__}"))
+        steps.append((f"**{name}**", "", f"{kind.__doc__}"))
         steps += [_motion_key(key.documentation) for key in keys(kind).values()]
     return "\n\n".join((*parts, table(("**step**, key", *head[1:]), steps)))
 
 
-def _motion_key(documentation: tuple[str, str, str, str, str]) -> tuple[str, str, str, str]:
+def _motion_key(documentation: tuple[str, str, str, str, str]) -> tuple[str, str, str]:
     name, values, default, scaled, meaning = documentation
-    return name, values + SCALED if scaled else values, default, meaning
+    return name, _with_default(values, default) + SCALED * bool(scaled), meaning
 
 
 def states() -> str:
