@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Gymnasium environment `Hexapod-v0`: any robot file follows a commanded velocity, by joint targets.
+"""The Gymnasium environment `Hexapod-v0`: any robot file follows a commanded velocity.
 
 docs/learning.md, "What goes in and out" has the tables. Arrays (n, 3) have one row per leg, columns coxa, femur, tibia.
 """
@@ -7,7 +7,7 @@ docs/learning.md, "What goes in and out" has the tables. Arrays (n, 3) have one 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from hexapod_control.core.reality import IDEAL
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.workspace.capabilities import Capabilities
+from hexapod_control.learning.actions import LEVELS, ActionLevel
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import standing_pose
 from hexapod_control.sim.world_settings import ONLY_IN, WorldSettings
@@ -63,18 +64,19 @@ class ObservationPart(NamedTuple):
     high: float
 
 
-def observation_parts(legs: int) -> tuple[ObservationPart, ...]:
-    """The parts of an observation of a robot with so many legs, in their order."""
+def observation_parts(legs: int, level: str = "joints") -> tuple[ObservationPart, ...]:
+    """The parts of an observation of a robot with so many legs, in their order, for a level of actions."""
     joints = 3 * legs
-    return (
+    parts = (
         ObservationPart("command", 3, "top speed", -1.0, 1.0),
         ObservationPart("gravity", 3, "1", -1.0, 1.0),
         ObservationPart("angular velocity", 3, "rad/s", -35.0, 35.0),
         ObservationPart("joints", joints, "rad", -6.3, 6.3),
         ObservationPart("joint velocity", joints, "rad/s", -50.0, 50.0),
-        ObservationPart("last action", joints, "1", -1.0, 1.0),
+        ObservationPart("last action", joints if level == "joints" else 4 * legs, "1", -1.0, 1.0),
         ObservationPart("foot loads", legs, "weight", 0.0, 10.0),
     )
+    return parts if level == "joints" else (*parts, ObservationPart("stance", legs, "1", 0.0, 1.0))
 
 
 class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
@@ -86,19 +88,21 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
         world: str = "flat",
         reality: str = IDEAL,
         *,
+        level: str = "joints",
         period: float = 0.02,
         episode: float = 10.0,
         weights: Mapping[str, float] | None = None,
         **settings: Any,
     ) -> None:
-        """`robot` is a name that comes with the package, or a file; `weights` replace some of WEIGHTS.
+        """`robot` is a name that comes with the package, or a file; `level` is that of the actions, one of LEVELS.
 
-        `period` and `episode` are in [s], `settings` those of `WorldSettings`, such as `block_height`. Without `seed`
+        `weights` replace some of WEIGHTS, `period` and `episode` are in [s], `settings` those of `WorldSettings`, such as `block_height`. Without `seed`
         and `reality_seed` among them, every episode has another ground and another robot. Raises RobotFileError, or
         ValueError for a wrong value.
         """
         _check("settings", settings, [each.name for each in fields(WorldSettings)])
         _check("weights", weights or {}, WEIGHTS)
+        _check("levels", [level], LEVELS)
         times = EpisodeSettings(period, episode)
         file = load(robot)
         self._urdf = urdf(file)
@@ -112,35 +116,25 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
         self._drawn_seeds = [name for name, drawn in (("seed", in_world), ("reality_seed", in_robot)) if drawn]
         self._simulation = Simulation(file.robot, self._urdf, self._settings)
         self._standing = standing_pose(file.robot)
-        lower, upper = (
-            np.array([[getattr(joint, side) for joint in leg.joints] for leg in file.robot.legs])
-            for side in ("lower", "upper")
-        )
-        self._below = self._standing - lower  # [rad] (n, 3)
-        self._above = upper - self._standing  # [rad] (n, 3)
+        self._level: ActionLevel = LEVELS[level](file.robot)
         self.top_speed = top_speed(file.robot)
         masses = self._simulation.model.body_subtreemass
         self._weight = GRAVITY * float(masses[self._simulation.world.base])  # [N] of the robot and its payload
         self._command: Array = np.zeros(3)  # [m/s, m/s, rad/s]
-        self._action: Array = np.zeros(self._standing.size)
+        self._action: Array = np.zeros(self._level.size)
         self._steps = 0
-        parts = observation_parts(len(file.robot.legs))
+        parts = observation_parts(len(file.robot.legs), level)
         self._low, self._high = (
             np.repeat(limits, [part.size for part in parts]).astype(np.float32)
             for limits in ([part.low for part in parts], [part.high for part in parts])
         )
         self.observation_space = gymnasium.spaces.Box(self._low, self._high)
-        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (self._standing.size,))
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (self._level.size,))
 
     @property
     def simulation(self) -> Simulation:
         """The simulation of the present episode."""
         return self._simulation
-
-    def targets(self, action: NDArray[np.floating]) -> Array:
-        """Joint targets (n, 3) [rad] of an action in [-1, 1]: 0 stands, -1 and 1 are the limits of the joints."""
-        offset = action.reshape(self._standing.shape)
-        return self._standing + np.where(offset < 0.0, self._below, self._above) * offset
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -165,7 +159,8 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
             settings = replace(self._settings, **{name: drawn[name] for name in self._drawn_seeds})
             self._simulation = self._simulation.changed(self._urdf, settings)
         self._simulation.reset(self._standing)
-        self._action = np.zeros(self._standing.size)
+        self._level.restart()
+        self._action = np.zeros(self._level.size)
         self._steps = 0
         used = self._simulation.world.settings
         info = {"command": self._command.copy(), "seed": used.seed, "reality_seed": used.reality_seed}
@@ -176,7 +171,7 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
         wanted = np.clip(np.asarray(action, dtype=float).ravel(), -1.0, 1.0)
         if not np.isfinite(wanted).all():
             raise ValueError("the action must be finite: has the training diverged?")
-        self._simulation.step(self.targets(wanted), self._period)
+        self._simulation.step(self._level.targets(wanted, self._command, self._period), self._period)
         self._steps += 1
         fell = self._has_fallen()
         terms = self._terms(wanted - self._action, fell=fell)
@@ -226,6 +221,7 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
             simulation.joint_velocity.ravel(),
             self._action,
             simulation.sensed_foot_forces() / self._weight,
+            self._level.stance,
         )
         return np.minimum(np.maximum(np.concatenate(parts, dtype=np.float32), self._low), self._high)
 
@@ -240,7 +236,7 @@ def top_speed(robot: Robot) -> Array:
     return np.array(capabilities.envelope.maxima(gait, robot.walk.height, capabilities.region_share(gait)))
 
 
-def _check(what: str, given: Mapping[str, Any], known: Any) -> None:
+def _check(what: str, given: Iterable[str], known: Any) -> None:
     for name in given:
         if name not in known:
             raise ValueError(f"{name} is none of the {what}: {', '.join(known)}")
