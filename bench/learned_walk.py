@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains residuals on the package's walk for blocks of +-4 cm, and compares it with the blind walk on other grounds.
 
-`nice python bench/learned_walk.py policy.onnx` takes 30 minutes of one core. A small network, the same for every leg,
+`nice python bench/learned_walk.py policy.onnx` takes 10 minutes of one core. A small network, the same for every leg,
 sees its foot's load, whether it stands, and how the body leans; the cross-entropy method finds its weights.
 """
 
@@ -16,13 +16,14 @@ from pathlib import Path
 
 import numpy as np
 
+from hexapod_control.config.policy_file import Layer, act, save
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.learning.environment import HexapodEnv, observation_parts
-from hexapod_control.learning.policy_file import Layer, act, save
+from hexapod_control.core.motions.policy import observation_parts
+from hexapod_control.learning.environment import HexapodEnv
 
 SPEED_M_S = 0.1
 EPISODE_S = 10.0
-TRAINED_S = 1700.0  # of computing time
+TRAINED_S = 600.0  # of computing time
 POPULATION = 20
 BEST = 5  # of the population, whose mean and spread are those of the next generation
 LEAST_SPREAD = 0.05
@@ -62,7 +63,7 @@ def network(genes: Array, env: HexapodEnv) -> list[Layer]:
 
 
 def walk(env: HexapodEnv, seed: int, layers: Sequence[Layer] | Array) -> float:
-    """How near a robot comes to its place, on the ground of a seed: 1 there, 0 as far from it as at the start or fallen.
+    """How near a robot comes to its place, on the ground of a seed: 1 there, 0 as far as at the start or fallen.
 
     The place is that to which the command leads in the time of the episode.
     """
@@ -111,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen.robot, "blocks", chosen.reality, level="walk", episode=EPISODE_S, block_height=0.04, timestep=0.004
     )
     layers = network(train(env, chosen.seconds), env)
-    save(chosen.file, layers, env)
+    save(chosen.file, layers, env.description)
     legs = len(env.simulation.robot.legs)
     policies = {"blind": np.zeros(4 * legs), "blind, swings twice as high": np.tile(HIGH, legs), "learned": layers}
     for name, policy in policies.items():

@@ -69,6 +69,8 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "return_leg": "name of a lost leg to walk on again",
     "arc": "travel of the outermost foot per stance, m (`x`), and curvature (`y`): 0 straight ahead, 1.999 on the spot,"
     " + to the right",
+    "policy_targets": "joint targets of a learned [policy](learning.md#on-the-robot), followed within all limits; "
+    "`frame_id` names the run",
     "motion": "motion to play: a name from `motions`, or the content of a file as "
     '`{"file": NAME, "text": CONTENT}`; empty: the present one ends after its cycle',
     "foot_command": "goals of single feet, `<leg>_foot`, in `base_link`; empty: the feet come down",

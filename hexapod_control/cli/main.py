@@ -56,6 +56,11 @@ COMMANDS = {
         "--allow move --radius 1",
     ),
     "play": Command("drive.play", "play a motion on a running robot, or rehearse it without a robot", "wave"),
+    "policy": Command(
+        "drive.policy",
+        "let a running robot follow a learned policy within all limits, or check whether the policy fits a robot",
+        "run policy.onnx --robot my_robot.yaml",
+    ),
     "leg": Command(
         "drive.leg",
         "fold a lost leg of a running robot away, or unfold it again",

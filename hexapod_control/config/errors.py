@@ -79,3 +79,10 @@ class ChannelFileError(FileError):
 
     kind = "channel"
     example = "copy config/rc/aetr.yaml and edit it"
+
+
+class PolicyFileError(FileError):
+    """A policy that cannot be used."""
+
+    kind = "policy"
+    example = "train one as in docs/learning.md"

@@ -21,6 +21,8 @@ PACKAGES = {  # of the Python package index, by module; and of Debian, if it has
     "argcomplete": ("argcomplete", "python3-argcomplete"),
     "gymnasium": ("gymnasium", ""),
     "mcp": ("mcp", ""),
+    "onnx": ("onnx", ""),
+    "onnxruntime": ("onnxruntime", ""),
     "evdev": ("evdev", "python3-evdev"),
     "trimesh": ("trimesh pycollada", ""),
     "xacro": ("xacro", f"ros-{os.environ.get('ROS_DISTRO', 'jazzy')}-xacro"),

@@ -9,21 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from hexapod_control.config.policy_file import description
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.motions.policy import JOINTS_LEVEL, LEVELS, PolicyBody, Sensed
 from hexapod_control.core.quantity import check_fields, number
 from hexapod_control.core.reality import IDEAL
-from hexapod_control.core.robot import Robot
-from hexapod_control.core.statics.static_stability import GRAVITY
-from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.learning.actions import LEVELS, ActionLevel
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import standing_pose
 from hexapod_control.sim.world_settings import ONLY_IN, WorldSettings
@@ -54,31 +52,6 @@ class EpisodeSettings:
         check_fields(self)
 
 
-class ObservationPart(NamedTuple):
-    """Numbers of an observation that belong together; values beyond the limits are clipped."""
-
-    name: str
-    size: int
-    unit: str
-    low: float
-    high: float
-
-
-def observation_parts(legs: int, level: str = "joints") -> tuple[ObservationPart, ...]:
-    """The parts of an observation of a robot with so many legs, in their order, for a level of actions."""
-    joints = 3 * legs
-    parts = (
-        ObservationPart("command", 3, "top speed", -1.0, 1.0),
-        ObservationPart("gravity", 3, "1", -1.0, 1.0),
-        ObservationPart("angular velocity", 3, "rad/s", -35.0, 35.0),
-        ObservationPart("joints", joints, "rad", -6.3, 6.3),
-        ObservationPart("joint velocity", joints, "rad/s", -50.0, 50.0),
-        ObservationPart("last action", joints if level == "joints" else 4 * legs, "1", -1.0, 1.0),
-        ObservationPart("foot loads", legs, "weight", 0.0, 10.0),
-    )
-    return parts if level == "joints" else (*parts, ObservationPart("stance", legs, "1", 0.0, 1.0))
-
-
 class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
     """A robot in its simulated world, and a velocity that it is to follow."""
 
@@ -88,7 +61,7 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
         world: str = "flat",
         reality: str = IDEAL,
         *,
-        level: str = "joints",
+        level: str = JOINTS_LEVEL,
         period: float = 0.02,
         episode: float = 10.0,
         weights: Mapping[str, float] | None = None,
@@ -96,9 +69,9 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
     ) -> None:
         """`robot` is a name that comes with the package, or a file; `level` is that of the actions, one of LEVELS.
 
-        `weights` replace some of WEIGHTS, `period` and `episode` are in [s], `settings` those of `WorldSettings`, such as `block_height`. Without `seed`
-        and `reality_seed` among them, every episode has another ground and another robot. Raises RobotFileError, or
-        ValueError for a wrong value.
+        `weights` replace some of WEIGHTS, `period` and `episode` are in [s], `settings` those of `WorldSettings`, such
+        as `block_height`. Without `seed` and `reality_seed` among them, every episode has another ground and another
+        robot. Raises RobotFileError, or ValueError for a wrong value.
         """
         _check("settings", settings, [each.name for each in fields(WorldSettings)])
         _check("weights", weights or {}, WEIGHTS)
@@ -116,25 +89,23 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
         self._drawn_seeds = [name for name, drawn in (("seed", in_world), ("reality_seed", in_robot)) if drawn]
         self._simulation = Simulation(file.robot, self._urdf, self._settings)
         self._standing = standing_pose(file.robot)
-        self._level: ActionLevel = LEVELS[level](file.robot)
-        self.top_speed = top_speed(file.robot)
-        masses = self._simulation.model.body_subtreemass
-        self._weight = GRAVITY * float(masses[self._simulation.world.base])  # [N] of the robot and its payload
+        self.body = PolicyBody(file.robot, level)
+        self.top_speed = self.body.top_speed  # (3,) [m/s, m/s, rad/s]
+        self._policy_level = level
         self._command: Array = np.zeros(3)  # [m/s, m/s, rad/s]
-        self._action: Array = np.zeros(self._level.size)
         self._steps = 0
-        parts = observation_parts(len(file.robot.legs), level)
-        self._low, self._high = (
-            np.repeat(limits, [part.size for part in parts]).astype(np.float32)
-            for limits in ([part.low for part in parts], [part.high for part in parts])
-        )
-        self.observation_space = gymnasium.spaces.Box(self._low, self._high)
-        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (self._level.size,))
+        self.observation_space = gymnasium.spaces.Box(self.body.low, self.body.high)
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (self.body.actions,))
 
     @property
     def simulation(self) -> Simulation:
         """The simulation of the present episode."""
         return self._simulation
+
+    @property
+    def description(self) -> dict[str, str]:
+        """For what a policy of this environment is trained, for `save` and `describe` of config/policy_file.py."""
+        return description(self.simulation.robot, self._policy_level, self._period)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -159,8 +130,7 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
             settings = replace(self._settings, **{name: drawn[name] for name in self._drawn_seeds})
             self._simulation = self._simulation.changed(self._urdf, settings)
         self._simulation.reset(self._standing)
-        self._level.restart()
-        self._action = np.zeros(self._level.size)
+        self.body.restart()
         self._steps = 0
         used = self._simulation.world.settings
         info = {"command": self._command.copy(), "seed": used.seed, "reality_seed": used.reality_seed}
@@ -168,14 +138,11 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
 
     def step(self, action: Vector32) -> tuple[Vector32, float, bool, bool, dict[str, Any]]:
         """Moves the joints towards an action for one period. Raises ValueError if it is not finite."""
-        wanted = np.clip(np.asarray(action, dtype=float).ravel(), -1.0, 1.0)
-        if not np.isfinite(wanted).all():
-            raise ValueError("the action must be finite: has the training diverged?")
-        self._simulation.step(self._level.targets(wanted, self._command, self._period), self._period)
+        before = self.body.action
+        self._simulation.step(self.body.targets(action, self._command, self._period), self._period)
         self._steps += 1
         fell = self._has_fallen()
-        terms = self._terms(wanted - self._action, fell=fell)
-        self._action = wanted
+        terms = self._terms(self.body.action - before, fell=fell)
         reward = sum(self._weights[name] * value for name, value in terms.items())
         return self._observation(), reward, fell, self._steps >= self._steps_of_episode, {"terms": terms}
 
@@ -202,7 +169,7 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
             "velocity": math.exp(-SHARPNESS * (squares[0] + squares[1])),
             "turning": math.exp(-SHARPNESS * squares[2]),
             "tilt": max(0.0, 1.0 - float(rotation[2, 2]) ** 2),
-            "bounce": min(1.0, (vz / float(self.top_speed[0])) ** 2),
+            "bounce": min(1.0, (vz / float(self.body.top_speed[0])) ** 2),
             "effort": float(efforts @ efforts) / efforts.size,
             "change": float(change @ change) / change.size,
             "fall": float(fell),
@@ -211,29 +178,14 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
     def _observation(self) -> Vector32:
         simulation = self._simulation
         imu = simulation.inertial()
-        x, y, z, w = imu.orientation
-        gravity = (2.0 * (w * y - x * z), -2.0 * (y * z + w * x), 2.0 * (x * x + y * y) - 1.0)
-        parts = (
-            self._command / self.top_speed,
-            gravity,
+        sensed = Sensed(
+            imu.orientation,
             imu.angular_velocity,
-            (simulation.joints - self._standing).ravel(),
-            simulation.joint_velocity.ravel(),
-            self._action,
-            simulation.sensed_foot_forces() / self._weight,
-            self._level.stance,
+            simulation.joints,
+            simulation.joint_velocity,
+            simulation.sensed_foot_forces(),
         )
-        return np.minimum(np.maximum(np.concatenate(parts, dtype=np.float32), self._low), self._high)
-
-
-def top_speed(robot: Robot) -> Array:
-    """The highest speeds (3,) [m/s, m/s, rad/s] of the package's own walk: ahead, sideways, turning.
-
-    Raises ValueError if the robot cannot walk.
-    """
-    capabilities = Capabilities.of(robot)
-    gait = min(capabilities.gaits.values(), key=lambda each: each.stance_time)
-    return np.array(capabilities.envelope.maxima(gait, robot.walk.height, capabilities.region_share(gait)))
+        return self.body.observation(sensed, self._command)
 
 
 def _check(what: str, given: Iterable[str], known: Any) -> None:

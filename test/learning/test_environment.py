@@ -13,7 +13,8 @@ from support.paths import ROOT
 
 import hexapod_control.learning
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.learning.environment import WEIGHTS, HexapodEnv, observation_parts
+from hexapod_control.core.motions.policy import observation_parts
+from hexapod_control.learning.environment import WEIGHTS, HexapodEnv
 
 AHEAD = {"command": (0.1, 0.0, 0.0)}
 PAGE = (ROOT / "docs" / "learning.md").read_text(encoding="utf-8")
@@ -86,7 +87,7 @@ def test_a_robot_of_any_file_stands_with_the_action_0_and_moves_between_the_limi
     assert part(observation, "command", legs) == pytest.approx(info["command"] / env.top_speed, abs=1e-6)
     limits = np.array([[(joint.lower, joint.upper) for joint in leg.joints] for leg in robot.legs])
     for sign, side in ((-1.0, 0), (1.0, 1)):
-        assert env.targets(np.full(3 * legs, sign)) == pytest.approx(limits[:, :, side])
+        assert env.body.targets(np.full(3 * legs, sign), np.zeros(3), 0.02) == pytest.approx(limits[:, :, side])
 
 
 @pytest.mark.physics
@@ -108,7 +109,7 @@ def test_the_terms_of_the_reward_are_reported_and_sum_up_with_their_weights():
 def test_a_robot_on_its_belly_or_back_has_fallen_and_an_episode_is_truncated_in_time():
     env = made(episode=0.4)
     env.reset(seed=0)
-    lifted = env.targets(np.zeros(18))
+    lifted = env.body.targets(np.zeros(18), np.zeros(3), 0.02).copy()
     lifted[:, 1] += 1.2  # legs off the ground
     ends = []
     for _ in range(20):
@@ -143,7 +144,7 @@ def test_a_wrong_command_or_action_is_refused_in_one_sentence():
         with pytest.raises(ValueError, match=r"command must be \(vx, vy, wz\) within the top speed"):
             env.reset(options={"command": command})
     env.reset(seed=0)
-    with pytest.raises(ValueError, match="the action must be finite"):
+    with pytest.raises(ValueError, match="the action must be 18 finite numbers"):
         env.step(np.full(18, np.nan, dtype=np.float32))
 
 

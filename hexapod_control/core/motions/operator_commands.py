@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.motions.motion_player import MotionEnd, MotionOutcome, MotionPlayer, RehearsedMotion
@@ -112,6 +113,10 @@ class OperatorCommands:
     def change_leg(self, leg: str, *, lost: bool, remaining: WalkingLegs | None = None) -> Refusal | None:
         """Folds a leg and continues on the others, or unfolds a lost leg; `remaining` as in `Planner.change_leg`."""
         return self._end_motion_for_request() or self._planner.change_leg(leg, lost=lost, remaining=remaining)
+
+    def follow_joints(self, joints: Array, *, begins: bool) -> Refusal | None:
+        """Follows joint targets (n, 3) [rad]; with the first ones of a stream a motion ends."""
+        return (self._end_motion_for_request() if begins else None) or self._planner.follow_joints(joints)
 
     # --- stops, always accepted --------------------------------------------------------------------
 

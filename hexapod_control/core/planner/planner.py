@@ -38,6 +38,7 @@ from hexapod_control.core.planner.faults.mishap_response import (
     waiting_request,
 )
 from hexapod_control.core.planner.faults.unknown_state import Unknown
+from hexapod_control.core.planner.joint_stream import FollowingJoints, follow_joints
 from hexapod_control.core.planner.states import OnFeet, PlannerContext, PlannerState, PoseOrigin, Transition
 from hexapod_control.core.planner.tick_limiter import MIN_TICK_S
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
@@ -108,6 +109,11 @@ class PlannerView:
     def whole_body_move_active(self) -> bool:
         """True while all feet or all joints move to a goal (move_feet, move_joints)."""
         return self.walk is None and self._state.robot_state is RobotState.MOVING
+
+    @property
+    def why_joints_ended(self) -> Refusal | None:
+        """Why a stream of joint targets has ended, while the robot comes to rest after it."""
+        return self._state.ended if isinstance(self._state, FollowingJoints) else None
 
     @property
     def progress(self) -> float:
@@ -197,6 +203,8 @@ class PlannerView:
 
     def maxima(self) -> Twist:
         """Returns the present maximum speed along each axis alone; zero while no velocity commands are accepted."""
+        if isinstance(self._state, FollowingJoints):
+            return self._state.maxima
         ignored = self._state.lies_down or self.rising
         return self.walk.maxima() if self.walk is not None and not ignored else ZERO
 
@@ -516,6 +524,13 @@ class Planner(Copyable):
         if self._context.legs.lost:
             return LEG_LOST
         return self._handle(requests.JointMoveRequest(_legs(joints), duration))
+
+    def follow_joints(self, joints: Array) -> Refusal | None:
+        """Follows joint targets (n, 3) [rad] that another program sends in every tick, from a standing robot on."""
+        if self._context.legs.lost:
+            return LEG_LOST
+        self._state, refusal = follow_joints(self._state, _legs(joints), self._context)
+        return refusal
 
     def change_leg(self, leg: str, *, lost: bool, remaining: WalkingLegs | None = None) -> Refusal | None:
         """Folds a leg and continues on the others, or unfolds a lost leg and continues with it.

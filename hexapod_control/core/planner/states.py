@@ -544,7 +544,7 @@ class WholeBodyMove(Copyable):
     """
 
     move: FeetMove | JointMove
-    then: StandRequest | SitRequest | None = None  # request to handle when the move has come to rest
+    then: StandRequest | SitRequest | HaltRequest | None = None  # request to handle when the move has come to rest
     pace_goal: float = 1.0  # 0 after a request that ends the move
     origin: PoseOrigin = PoseOrigin.REQUESTED  # of the pose in which the move began
     robot_state: RobotState = RobotState.MOVING

@@ -31,6 +31,7 @@ from hexapod_control.nodes.gait_planner.planner_output import (
     StartPermission,
     course_text,
 )
+from hexapod_control.nodes.gait_planner.policy_input import PolicyInput
 from hexapod_control.nodes.gait_planner.request_input import (
     FAILURE_PAUSE_S,
     GaitReload,
@@ -102,6 +103,7 @@ class GaitPlannerNode(GuardedNode):
         self.terrain = TerrainInput(self, self.planner, f"{settings.tf_frame_prefix}base_link")
         self.terrain.use(settings.map_footholds)
         self.motions = MotionInput(self, self.player, self.commands)
+        self.policy = PolicyInput(self, self.commands, self.planner, self.motions)
         stamped, timeout = settings.enable_stamped_cmd_vel, settings.cmd_vel_timeout
         self.velocity = VelocityInput(self, self.commands, self.planner, stamped, timeout)
         self.source = CommandSourceDisplay(self, self.velocity)

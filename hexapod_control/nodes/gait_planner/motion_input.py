@@ -139,7 +139,7 @@ class MotionInput:
         try:
             request = MotionRequest.parse(message.data)
         except MotionError as error:
-            self._refuse("motion", Refusal.of(error))
+            self.refuse("motion", Refusal.of(error))
             return
         if request.text:
             self._read(request)
@@ -162,20 +162,20 @@ class MotionInput:
         """Rehearses a motion, then plays it. Returns why it is refused before the rehearsal."""
         refusal = self._commands.playing_refusal()
         if refusal:
-            return self._refuse(name, refusal)
+            return self.refuse(name, refusal)
         motion = self._motions.get(name)
         if motion is None:
             known = ", ".join(self._motions)
             remedy = did_you_mean(name, list(self._motions)) or "play your own file with hexapod play FILE"
             text = "{name} is not a known motion, known: {known}, {remedy}"
-            return self._refuse(name, Refusal("unknown_motion", text, name=quoted(name), known=known, remedy=remedy))
+            return self.refuse(name, Refusal("unknown_motion", text, name=quoted(name), known=known, remedy=remedy))
         self._begin(motion)
         return None
 
     def _read(self, request: MotionRequest) -> None:
         refusal = self._commands.playing_refusal()
         if refusal:
-            self._refuse(request.title, refusal)
+            self.refuse(request.title, refusal)
             return
         self._reader.read(request)
         self._commands.await_motion(request.title)
@@ -195,7 +195,7 @@ class MotionInput:
         self._take()
         for outcome in self._commands.take_outcomes():
             if outcome.reason is not None:
-                self._refuse(outcome.name, outcome.reason)
+                self.refuse(outcome.name, outcome.reason)
             else:
                 self._show(outcome)
 
@@ -206,7 +206,7 @@ class MotionInput:
         except MotionFileError as error:
             if self._commands.awaited:
                 self._commands.await_motion("")
-                self._refuse(name, Refusal.of(error))
+                self.refuse(name, Refusal.of(error))
             return
         if motion is not None and self._commands.awaited:
             self._begin(motion)
@@ -219,7 +219,8 @@ class MotionInput:
             if rehearsed is not None:
                 self._rehearsed.add(rehearsed)
 
-    def _refuse(self, name: str, refusal: Refusal) -> Refusal:
+    def refuse(self, name: str, refusal: Refusal) -> Refusal:
+        """Reports and shows that a motion is refused. Returns the refusal."""
         text = _in_one_line(refusal)
         self._node.report("motion", ReportLevel.WARNING, f"motion {as_word(name)} refused: {text}", every=0.0)
         self._show(MotionOutcome(name, MotionEnd.REFUSED, 0.0, refusal))
