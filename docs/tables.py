@@ -67,21 +67,12 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "lose_leg": "name of a leg to fold away, to walk on the others",
     "pause": "why the robot has to stand still, once a second; empty: no longer",
     "return_leg": "name of a lost leg to walk on again",
-<<<<<<< HEAD
     "arc": "travel of the outermost foot per stance, m (`x`), and curvature (`y`): 0 straight ahead, 1.999 on the spot,"
     " + to the right",
     "policy_targets": "joint targets of a learned [policy](learning.md#on-the-robot), followed within all limits; "
     "`frame_id` names the run",
     "motion": "motion to play: a name from `motions`, or the content of a file as "
     '`{"file": NAME, "text": CONTENT}`; empty: the present one ends after its cycle',
-=======
-    "arc": "steering by travel of the outermost foot per stance, m (`x`), and curvature (`y`): 0 straight ahead, 1.999 "
-    "on the spot, + to the right",
-    "policy_targets": "joint targets of a learned [policy](learning.md#on-the-robot), followed within all limits; "
-    "`frame_id` names the run",
-    "motion": "motion to play: a name from `motions`, or the content of a file as JSON, "
-    '`{"file": NAME, "text": CONTENT}`; empty: the present motion ends after its cycle',
->>>>>>> 3e98faad (Policies in ONNX files drive the robot within all limits: hexapod policy run)
     "foot_command": "goals of single feet, `<leg>_foot`, in `base_link`; empty: the feet come down",
     "foot_targets": "center of the foot ball in `base_link`, `<leg>_foot`, its velocity, and its planned load "
     "(`wrench.force.z`), 0 in swing",
