@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from functools import partial
 
 import numpy as np
 from geometry_msgs.msg import Twist as TwistMessage
@@ -83,7 +84,7 @@ class PolicyClient(RobotClient):
             wait.until_ready(DISCOVERY_S)
             self._check_rate(wait)
             for topic, remedy in SENSORS.items():
-                wait.until(lambda topic=topic: not self._is_old(topic), DISCOVERY_S, f"no {topic} arrives: {remedy}")
+                wait.until(partial(self._is_heard, topic), DISCOVERY_S, f"no {topic} arrives: {remedy}")
             if self.state != "standing":
                 raise RobotError(f"the robot is {self.state}: let it stand first (hexapod stand)")
             self._runs = True
@@ -109,8 +110,8 @@ class PolicyClient(RobotClient):
                 f"start it with control_rate:={1.0 / self._policy.period:g}, or train the policy with {1.0 / rate:g} s"
             )
 
-    def _is_old(self, topic: str) -> bool:
-        return time.monotonic() - self._heard[topic] > MAX_AGE_S
+    def _is_heard(self, topic: str) -> bool:
+        return time.monotonic() - self._heard[topic] <= MAX_AGE_S
 
     # --- messages -------------------------------------------------------------------------------------------
 
@@ -153,7 +154,7 @@ class PolicyClient(RobotClient):
         if not self._runs or seconds - self._last < ROUNDING * self._policy.period:
             return
         self._last = seconds
-        old = [topic for topic in SENSORS if self._is_old(topic)]
+        old = [topic for topic in SENSORS if not self._is_heard(topic)]
         if old:
             self._end(f"{old[0]} has stopped: {SENSORS[old[0]]}")
             return

@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from hexapod_control.config.errors import PolicyFileError
 from hexapod_control.core.motions.policy import LEVELS, PolicyBody, observation_parts
 from hexapod_control.core.names import joint_names
+from hexapod_control.core.quantity import Quantity, QuantityError
 from hexapod_control.core.robot import Robot
 
 Values = NDArray[np.floating]
 PREFIX = "hexapod_"  # of the keys
 TOLERANCE = 1e-4  # of the numbers of the normalisation: they are rounded
+PERIODS = Quantity("s", 0.005, 0.1, "from one action to the next")
 LEVEL, PERIOD, NORMALISATION = "level", "period", "normalisation"
 REMEDIES = {
     "robot": "run it on that robot, or train it for this one",
@@ -122,13 +124,19 @@ class Policy:
             raise PolicyFileError(path, None, "", f"is not an ONNX model: {reason}", PolicyFileError.example) from None
         found = self._session.get_modelmeta().custom_metadata_map
         self.level, self.period = _fitting(path, found, robot)
-        self._size = len(PolicyBody(robot, self.level).low)
+        body = PolicyBody(robot, self.level)
+        self._size = len(body.low)
         ends = self._session.get_inputs(), self._session.get_outputs()
         if [len(end) for end in ends] != [1, 1]:
             raise PolicyFileError(path, None, "graph", f"has {len(ends[0])} inputs and {len(ends[1])} outputs, not one")
         self._input = ends[0][0].name
         self._path = path
-        self.act(np.zeros(self._size))
+        action = self.act(np.zeros(self._size))
+        if len(action) != body.actions:
+            raise PolicyFileError(path, None, "graph", f"returns {len(action)} numbers, not {body.actions}")
+        if not np.isfinite(action).all():
+            text = "returns numbers that are not finite, even for an observation of zeros: has the training diverged?"
+            raise PolicyFileError(path, None, "graph", text)
 
     def act(self, observation: Values) -> Values:
         """The action for an observation. Raises PolicyFileError if the network cannot take it."""
@@ -155,9 +163,9 @@ def _fitting(path: Path, found: Mapping[str, str], robot: Robot) -> tuple[str, f
     if level not in LEVELS:
         raise PolicyFileError(path, None, PREFIX + LEVEL, f"{level!r} is none of {', '.join(LEVELS)}", REMEDIES[LEVEL])
     try:
-        period = float(of_file(PERIOD))
-    except ValueError:
-        raise PolicyFileError(path, None, PREFIX + PERIOD, f"{of_file(PERIOD)!r} is not a number of seconds") from None
+        period = PERIODS.read(of_file(PERIOD))
+    except QuantityError as error:
+        raise PolicyFileError(path, None, PREFIX + PERIOD, str(error), REMEDIES[PERIOD]) from None
     for key, expected in description(robot, level, period).items():
         value = of_file(key)
         if value != expected and not (key == NORMALISATION and _close(value, expected)):
@@ -167,7 +175,7 @@ def _fitting(path: Path, found: Mapping[str, str], robot: Robot) -> tuple[str, f
 
 def _close(value: str, expected: str) -> bool:
     try:
-        numbers = [np.array([float(part) for part in text.split(",")]) for text in (value, expected)]
+        found, wanted = ([float(part) for part in text.split(",")] for text in (value, expected))
     except ValueError:
         return False
-    return numbers[0].shape == numbers[1].shape and bool(np.allclose(*numbers, rtol=TOLERANCE, atol=TOLERANCE))
+    return len(found) == len(wanted) and bool(np.allclose(found, wanted, rtol=TOLERANCE, atol=TOLERANCE))

@@ -23,7 +23,6 @@ from hexapod_control.core.motions.policy import JOINTS_LEVEL, LEVELS, PolicyBody
 from hexapod_control.core.quantity import check_fields, number
 from hexapod_control.core.reality import IDEAL
 from hexapod_control.sim.simulation import Simulation
-from hexapod_control.sim.start_poses import standing_pose
 from hexapod_control.sim.world_settings import ONLY_IN, WorldSettings
 
 TIMESTEP_S = 0.004  # of the physics: twice that of `hexapod sim`, for nearly twice the speed
@@ -88,7 +87,6 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
         in_robot = reality != IDEAL and "reality_seed" not in settings
         self._drawn_seeds = [name for name, drawn in (("seed", in_world), ("reality_seed", in_robot)) if drawn]
         self._simulation = Simulation(file.robot, self._urdf, self._settings)
-        self._standing = standing_pose(file.robot)
         self.body = PolicyBody(file.robot, level)
         self.top_speed = self.body.top_speed  # (3,) [m/s, m/s, rad/s]
         self._policy_level = level
@@ -129,7 +127,7 @@ class HexapodEnv(gymnasium.Env[Vector32, Vector32]):
             drawn = {"seed": world_seed, "reality_seed": robot_seed}
             settings = replace(self._settings, **{name: drawn[name] for name in self._drawn_seeds})
             self._simulation = self._simulation.changed(self._urdf, settings)
-        self._simulation.reset(self._standing)
+        self._simulation.reset(self.body.standing)
         self.body.restart()
         self._steps = 0
         used = self._simulation.world.settings

@@ -9,11 +9,13 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from support.drives import standing_planner
 from support.paths import ROOT
 
 import hexapod_control.learning
+from hexapod_control.config.policy_file import Layer, Policy, save
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.core.motions.policy import observation_parts
+from hexapod_control.core.motions.policy import PolicyBody, Sensed, observation_parts
 from hexapod_control.learning.environment import WEIGHTS, HexapodEnv
 
 AHEAD = {"command": (0.1, 0.0, 0.0)}
@@ -168,3 +170,49 @@ def test_the_tables_of_the_page_are_those_of_the_code():
         assert f"| {each.name} | {size} | {each.unit} | {limits} |" in PAGE, each.name
     for name, weight in WEIGHTS.items():
         assert f"| `{name}` | {weight:g} |" in PAGE, name
+
+
+@pytest.mark.physics
+def test_a_walk_with_the_action_0_is_that_of_the_package_and_residuals_move_feet():
+    env = made(level="walk")
+    ways = {}
+    for name, row in (("blind", (0, 0, 0, 0)), ("low", (0, 0, 0, -1)), ("high", (0, 0, 1, 0))):
+        env.reset(seed=0, options=AHEAD)
+        heights = [env.simulation.data.qpos[2]]
+        tops = []
+        for _ in range(150):
+            env.step(np.tile(np.float32(row), 6))
+            heights.append(env.simulation.data.qpos[2])
+            tops.append(env.simulation.data.xpos[list(env.simulation.world.feet), 2].max())
+        ways[name] = env.simulation.data.qpos[0], heights[-1], max(tops)
+    assert ways["blind"][0] == pytest.approx(0.3, abs=0.03)
+    assert ways["low"][1] > ways["blind"][1] + 0.03  # feet lower: the body is higher
+    assert ways["high"][2] > ways["blind"][2] + 0.02
+
+
+@pytest.mark.physics
+@pytest.mark.parametrize("level", ["joints", "walk"])
+def test_an_exported_policy_moves_the_same_joints_in_the_environment_and_behind_the_planner(tmp_path, level):
+    pytest.importorskip("onnx", reason="optional")
+    pytest.importorskip("onnxruntime", reason="optional")
+    env = made(level=level)
+    rng = np.random.default_rng(1)
+    size = env.action_space.shape[0]
+    layers = [Layer(rng.normal(0.0, 0.003, (size, env.observation_space.shape[0])), np.zeros(size))]
+    save(tmp_path / "a.onnx", layers, env.description)
+    robot = env.simulation.robot
+    policy = Policy(tmp_path / "a.onnx", robot)
+    observation, info = env.reset(seed=2, options=AHEAD)
+    expected = []
+    for _ in range(100):
+        observation = env.step(policy.act(observation))[0]
+        expected.append(env.simulation.joints.copy())
+    simulation, body, planner = made(level=level).simulation, PolicyBody(robot, level), standing_planner("phantomx")
+    simulation.reset(body.standing)
+    for joints in expected:
+        imu, sim = simulation.inertial(), simulation
+        sensed = Sensed(imu.orientation, imu.angular_velocity, sim.joints, sim.joint_velocity, sim.sensed_foot_forces())
+        action = policy.act(body.observation(sensed, info["command"]))
+        assert planner.follow_joints(body.targets(action, info["command"], 0.02)) is None
+        simulation.step(planner.step(0.02).joint_angles, 0.02)
+        assert np.abs(simulation.joints - joints).max() < 1e-6

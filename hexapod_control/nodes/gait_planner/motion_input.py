@@ -197,7 +197,7 @@ class MotionInput:
             if outcome.reason is not None:
                 self.refuse(outcome.name, outcome.reason)
             else:
-                self._show(outcome)
+                self.show(outcome)
 
     def _take(self) -> None:
         name = self._commands.rehearsing
@@ -223,10 +223,11 @@ class MotionInput:
         """Reports and shows that a motion is refused. Returns the refusal."""
         text = _in_one_line(refusal)
         self._node.report("motion", ReportLevel.WARNING, f"motion {as_word(name)} refused: {text}", every=0.0)
-        self._show(MotionOutcome(name, MotionEnd.REFUSED, 0.0, refusal))
+        self.show(MotionOutcome(name, MotionEnd.REFUSED, 0.0, refusal))
         return refusal
 
-    def _show(self, outcome: MotionOutcome) -> None:
+    def show(self, outcome: MotionOutcome) -> None:
+        """Shows for OUTCOME_TIME_S how a motion has ended."""
         name = as_word(outcome.name)
         percent = _percent(outcome.progress)
         reason = "" if outcome.reason is None else _in_one_line(outcome.reason)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from sensor_msgs.msg import JointState
 
+from hexapod_control.core.motions.motion_player import MotionEnd, MotionOutcome
 from hexapod_control.core.motions.motion_topics import as_word
 from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.core.planner.joint_stream import ENDED
@@ -52,4 +53,7 @@ class PolicyInput:
 
     def _end(self, refusal: Refusal) -> None:
         self._over, self._run = self._run, ""
-        self._motions.refuse(self._over, refusal)
+        if refusal is ENDED:
+            self._motions.show(MotionOutcome(self._over, MotionEnd.CANCELLED, 0.0, refusal))
+        else:
+            self._motions.refuse(self._over, refusal)
