@@ -15,7 +15,8 @@ NODES = ["gait_planner", "gamepad", "imu_driver", "inverse_kinematics", "link_fr
 NODES += ["servo_driver", "teleop", "terrain_map", "web"]
 TOGETHER = ["robot_process", "sim_process"]  # all nodes in one process
 ASSISTANT = ["mcp>=2.3"]  # the official SDK of the Model Context Protocol
-LEARNING = ["gymnasium>=1.0"]  # the interface of environments to the libraries that train policies
+# The interface of environments to the libraries that train policies, and what writes and runs these.
+LEARNING = ["gymnasium>=1.0", "onnx>=1.16", "onnxruntime>=1.17"]
 MESHES = ["pycollada>=0.8", "trimesh>=4.6"]  # to import a URDF whose shapes are DAE or OBJ
 WHEELS = {  # versions of rclpy, of the messages of common_interfaces and of those of rcl_interfaces
     "jazzy": ("7.1", "5.3.6", "2.0.3"),

@@ -57,7 +57,8 @@ class PolicyClient(RobotClient):
         self._policy = policy
         self._body = PolicyBody(robot, policy.level)
         self._run = f"{name}:{os.getpid()}"
-        self._joints, self._feet = JointLayout(robot), FootLayout(robot)
+        self._joints = JointLayout(robot)
+        self._feet = FootLayout(robot)
         self._command = VelocityFilter(COMMAND_TIMEOUT_S)
         self._heard = dict.fromkeys(SENSORS, -math.inf)  # [s] steady time
         self._orientation = (0.0, 0.0, 0.0, 1.0)
@@ -122,11 +123,12 @@ class PolicyClient(RobotClient):
         self._command.offer(messages.twist(twist), messages.non_planar(twist), stamp, now, time.monotonic())
 
     def _on_imu(self, message: Imu) -> None:
-        q, rates = message.orientation, messages.inertial(message).angular_velocity
-        if messages.inertial(message).orientation is None or rates is None:
+        reading = messages.inertial(message)
+        if reading.orientation is None or reading.angular_velocity is None:
             return
-        self._orientation = q.x, q.y, q.z, q.w
-        self._rates = np.array(rates)
+        turn = message.orientation
+        self._orientation = turn.x, turn.y, turn.z, turn.w
+        self._rates = np.array(reading.angular_velocity)
         self._heard["imu/data"] = time.monotonic()
 
     def _on_feet(self, message: MultiDOFJointState) -> None:

@@ -24,7 +24,9 @@ Values = NDArray[np.floating]
 PREFIX = "hexapod_"  # of the keys
 TOLERANCE = 1e-4  # of the numbers of the normalisation: they are rounded
 PERIODS = Quantity("s", 0.005, 0.1, "from one action to the next")
-LEVEL, PERIOD, NORMALISATION = "level", "period", "normalisation"
+LEVEL = "level"
+PERIOD = "period"
+NORMALISATION = "normalisation"
 REMEDIES = {
     "robot": "run it on that robot, or train it for this one",
     "joints": "train it with the names and the order of this robot file",
@@ -71,7 +73,9 @@ def save(path: Path, layers: Sequence[Layer], metadata: Mapping[str, str]) -> No
     """Writes a network with its metadata. Needs the module onnx."""
     from onnx import TensorProto, helper, numpy_helper
 
-    nodes, constants, values = [], [], "observation"
+    nodes = []
+    constants = []
+    values = "observation"
     for row, (weights, bias) in enumerate(layers):
         names = f"weights{row}", f"bias{row}"
         for name, array in zip(names, (weights, bias), strict=True):
@@ -111,7 +115,7 @@ class Policy:
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1  # it is small, and must not disturb the nodes
+        options.intra_op_num_threads = 1  # it is small, and must not disturb the nodes
         options.log_severity_level = 4
         try:
             content = path.read_bytes()

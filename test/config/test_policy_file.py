@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Policies in ONNX files: the same actions as of the network, and refusals of what is not for this robot."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -9,8 +11,6 @@ from hexapod_control.config.policy_file import Layer, Policy, act, describe, des
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.motions.policy import LEVELS, observation_parts
 
-onnx = pytest.importorskip("onnx", reason="optional")
-pytest.importorskip("onnxruntime", reason="optional")
 ROBOT = load("phantomx").robot
 SIZES = {level: sum(part.size for part in observation_parts(6, level)) for level in LEVELS}
 ACTIONS = {"joints": 18, "walk": 24}
@@ -20,7 +20,7 @@ METADATA = {level: description(ROBOT, level, 0.02) for level in LEVELS}
 def network(level, seed=0, hidden=7):
     rng = np.random.default_rng(seed)
     sizes = (SIZES[level], hidden, ACTIONS[level])
-    return [Layer(rng.normal(0.0, 0.1, (out, into)), rng.normal(0.0, 0.1, out)) for into, out in zip(sizes, sizes[1:])]
+    return [Layer(rng.normal(0.0, 0.1, (out, into)), rng.normal(0.0, 0.1, out)) for into, out in pairwise(sizes)]
 
 
 def saved(path, trained="joints", layers=None, **changes):

@@ -84,7 +84,9 @@ class FollowingJoints(WholeBodyMove):
 
     def _end(self, why: Refusal) -> None:
         if self.ended is None:
-            self.ended, self.then, self.pace_goal = why, StandRequest(), 0.0
+            self.ended = why
+            self.then = StandRequest()
+            self.pace_goal = 0.0
 
 
 def follow_joints(state: PlannerState, joints: Sequence[LegJoints], context: PlannerContext) -> StateReply:
@@ -92,7 +94,9 @@ def follow_joints(state: PlannerState, joints: Sequence[LegJoints], context: Pla
     goal = tuple(clamp(leg, angles) for leg, angles in zip(context.robot.legs, joints, strict=True))
     if isinstance(state, FollowingJoints):
         if state.ended is None:
-            state.move.goal, state.beyond, state.silence = goal, goal != tuple(joints), 0.0
+            state.move.goal = goal
+            state.beyond = goal != tuple(joints)
+            state.silence = 0.0
         return StateReply(state, state.ended)
     if not isinstance(state, OnFeet) or state.then is not None or not state.walk.still:
         return StateReply(state, not_at_rest(state.robot_state))
