@@ -357,7 +357,6 @@ TOPIC = "pause"
 REQUEST_LIFE_S = 2.5  # of a message of the driver, which repeats it every second as long as the cause lasts
 FAILURE_PAUSE_S = 2.0  # after an exception
 MAX_REASON = 300  # characters of a reason that are shown
-FOLLOWED = "velocities are followed again"
 
 
 class Pauses:
@@ -398,6 +397,10 @@ class Pauses:
         self._ends = {cause: end for cause, end in self._ends.items() if now < end}
         if Ignored.PAUSE in self._velocities.ignored and not self._ends:
             self._velocities.resume()
-            next_step = "after the stop, send a zero command first" if self._velocities.ignored else FOLLOWED
+            next_step = "velocities are followed again"
+            if self._velocities.ignored:
+                next_step = "after the stop, send a zero command first"
+            elif not self._planner.view.on_feet:  # after an E-STOP, for instance
+                next_step = f"the state of the robot is {self._planner.state.value}"
             self._node.report("pause end", ReportLevel.OK, f"the pause has ended: {next_step}")
             self._commands.resume()

@@ -224,6 +224,7 @@ def test_standing_up_and_sitting_down_continue_after_a_pause_of_the_machine_but_
     assert interrupted("stand") == "rising"
     pauses.publish(String())
     bench.until(lambda: planner.planner.state.value == "standing", 8.0, "standing")
+    assert planner.last_report("pause end") == "the pause has ended: the state of the robot is rising"
     assert interrupted("sit") == "sinking"
     pauses.publish(String())
     bench.until(lambda: planner.planner.state.value == "sitting", 8.0, "sitting")
