@@ -279,7 +279,7 @@ class Assistant:
 
     def _here(self) -> Pose:
         robot = self._robot
-        if not len(robot.odometry) or robot.odometry_is_old:
+        if not len(robot.odometry) or robot.view.odometry_is_old:
             raise RobotError("no odometry arrives: is the robot running?")
         return robot.odometry.last.pose
 

@@ -128,14 +128,14 @@ class PatrolRun:
         until(lambda: robot.state != "unknown", READY_S, lost)
         if not self._blind:
             missing = "no scan: start the driver of the lidar, or give --blind to walk without seeing obstacles"
-            until(lambda: not robot.scan_is_old, READY_S, missing)
+            until(lambda: not robot.view.scan_is_old, READY_S, missing)
         until(lambda: robot.has_listener, READY_S, "no node subscribes to cmd_vel: are --cmd-vel and --stamped right?")
         if robot.state in ("sitting", "sinking", "rising"):  # rising: perhaps halted
             until(lambda: robot.has_service("stand"), READY_S, "no service stand: is gait_planner running?")
             self._wait.request("stand")
         self._wait.until_robot(lambda: min(robot.maxima) > 0.0, POSTURE_S, "stand up")
-        if robot.unplaced_frame and not self._blind:
-            text = f"scan: /tf_static does not place its frame {robot.unplaced_frame} on base_link"
+        if robot.view.unplaced_frame and not self._blind:
+            text = f"scan: /tf_static does not place its frame {robot.view.unplaced_frame} on base_link"
             print(f"{text}; taken as base_link, publish the place of the lidar", file=sys.stderr)
         self._begin = robot.odometry.last.time
         self._last_walkable = time.monotonic()
@@ -148,7 +148,7 @@ class PatrolRun:
         robot, last = self._robot, self._begin
         while True:
             now, pose = robot.odometry.last.time, robot.odometry.last.pose
-            command = self._pursuit.step(pose, robot.maxima, robot.obstacles, max(0.0, now - last))
+            command = self._pursuit.step(pose, robot.maxima, robot.view.obstacles, max(0.0, now - last))
             last = now
             self._record(pose)
             self._arrive(command, now)
@@ -165,9 +165,9 @@ class PatrolRun:
 
     def _reason_to_wait(self) -> str:
         robot = self._robot
-        if robot.odometry_is_old:
+        if robot.view.odometry_is_old:
             return "stopped: no odom, does the robot run?"
-        if robot.scan_is_old and not self._blind:
+        if robot.view.scan_is_old and not self._blind:
             return "stopped: no scan, does the lidar's driver run?"
         if robot.other_driver:
             return f"waiting: {robot.other_driver} drives"
@@ -195,9 +195,9 @@ class PatrolRun:
         for track, place in ((result.odometry, pose), (result.truth, truth)):
             if place is not None and (not track or math.dist(track[-1][:2], place[:2]) >= PATH_STEP_M):
                 track.append(place)
-        if self._robot.scanned > self._drawn:
-            self._drawn = self._robot.scanned
-            result.add_scan(self._robot.obstacles.tolist())
+        if self._robot.view.scanned > self._drawn:
+            self._drawn = self._robot.view.scanned
+            result.add_scan(self._robot.view.obstacles.tolist())
 
     def _arrive(self, command: PursuitCommand, now: float) -> None:
         while len(self._result.arrivals) < command.reached:
@@ -235,7 +235,7 @@ class PatrolRun:
 
     def _stuck(self, command: PursuitCommand) -> str:
         goal = self._pursuit.waypoints[command.reached]
-        seen = self._robot.obstacles
+        seen = self._robot.view.obstacles
         number = command.reached + 1
         distance = command.distance
         text = f"waypoint {number} ({goal.x:g}, {goal.y:g}) cannot be reached: {distance:.2f} m away, "

@@ -1,18 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The node of an operator's program: publishes commands to a robot and receives its state, without threads.
-
-Timed poses, from ground truth or odometry, go into a log with interpolation.
-"""
+"""The node of an operator's program: publishes commands to a robot and receives its state, without threads."""
 
 from __future__ import annotations
 
 import contextlib
 import math
 import time
-from bisect import bisect_left
-from collections.abc import Sequence
 from types import TracebackType
-from typing import NamedTuple
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Pose as PoseMessage
@@ -26,8 +20,8 @@ from std_msgs.msg import String
 from hexapod_control.clients import service_request
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.service_request import ServiceRequest
-from hexapod_control.core.kinematics.body_pose import BodyPose, quaternion_angles
-from hexapod_control.core.kinematics.se2 import ZERO, Pose, wrap
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.se2 import ZERO
 from hexapod_control.core.names import shortened
 from hexapod_control.nodes.announcements.drive_announcement import DriveAnnouncement
 from hexapod_control.nodes.announcements.graph_presence import TOPIC
@@ -36,6 +30,7 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.client_node import ClientNode
 from hexapod_control.ros.operator_requests import STEPS
 from hexapod_control.ros.qos import COMMAND, DELIVERY_TIME_S, LATCHED, LATCHED_HISTORY
+from hexapod_control.ros.trajectory_log import TrajectoryLog, sample
 
 NAME = "keyboard"  # in core.steering.command_priorities.SOURCES
 COMMAND_PERIOD_S = 0.05
@@ -43,51 +38,6 @@ ZERO_REPEAT_S = 0.5  # a zero command is repeated for this long after driving
 MIN_READERS = 3  # subscribers of joint_states: gait_planner, inverse_kinematics, odometry
 PRESENT_S = 2.0  # a node counts as running for this long after its last announcement
 POSTURES = ("stand", "sit", "stop")
-
-
-class TrajectorySample(NamedTuple):
-    """Pose of the robot at a time."""
-
-    time: float  # [s]
-    pose: Pose
-    height: float  # [m]
-
-
-class TrajectoryLog:
-    """Samples in order of time."""
-
-    def __init__(self) -> None:
-        self._times: list[float] = []
-        self._samples: list[TrajectorySample] = []
-
-    def add(self, sample: TrajectorySample) -> None:
-        """Appends a sample; one that is not newer than the last is ignored."""
-        if not self._times or sample.time > self._times[-1]:
-            self._times.append(sample.time)
-            self._samples.append(sample)
-
-    def __len__(self) -> int:
-        return len(self._samples)
-
-    @property
-    def last(self) -> TrajectorySample:
-        """The newest sample."""
-        return self._samples[-1]
-
-    def between(self, start: float, end: float) -> Sequence[TrajectorySample]:
-        """Returns the samples of the time span [start, end) [s]."""
-        return self._samples[bisect_left(self._times, start) : bisect_left(self._times, end)]
-
-    def at(self, time: float) -> Pose:
-        """Returns the pose at a time [s], interpolated linearly and constant outside the log. Needs two samples."""
-        index = min(max(bisect_left(self._times, time), 1), len(self._times) - 1)
-        before = self._samples[index - 1]
-        after = self._samples[index]
-        span = after.time - before.time
-        part = min(1.0, max(0.0, (time - before.time) / span)) if span > 0.0 else 0.0
-        a = before.pose
-        b = after.pose
-        return Pose(a.x + part * (b.x - a.x), a.y + part * (b.y - a.y), a.yaw + part * wrap(b.yaw - a.yaw))
 
 
 class RobotClient(ClientNode):
@@ -249,12 +199,3 @@ class SimulationClient(RobotClient):
         """Time of the newest ground truth, so that commands have the simulator's clock; zero before it arrives."""
         seconds, part = divmod(self.truth.last.time, 1.0) if len(self.truth) else (0.0, 0.0)
         return Time(sec=int(seconds), nanosec=int(1e9 * part))
-
-
-def sample(message: Odometry) -> TrajectorySample:
-    """Time, planar pose and height of an odometry message."""
-    stamp = message.header.stamp
-    place = message.pose.pose.position
-    turn = message.pose.pose.orientation
-    yaw = quaternion_angles(turn.x, turn.y, turn.z, turn.w)[2]
-    return TrajectorySample(stamp.sec + 1e-9 * stamp.nanosec, Pose(place.x, place.y, yaw), place.z)

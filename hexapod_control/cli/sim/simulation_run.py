@@ -21,7 +21,7 @@ from hexapod_control.bringup.process_supervisor import NodeExitError, StopSignal
 from hexapod_control.clients.bounded_wait import POSTURE_S, BoundedWait, EndRequested, RobotError, drive_limit
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.keyboard_pilot import HELP, KeyboardPilot
-from hexapod_control.clients.robot_client import SimulationClient, TrajectoryLog
+from hexapod_control.clients.robot_client import SimulationClient
 from hexapod_control.clients.terminal import Terminal, TerminalClosed
 from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots.robot_file import RobotFile
@@ -31,6 +31,7 @@ from hexapod_control.core.reality import IDEAL, TYPICAL, WORN
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.ros.distribution import stamped_by_default
+from hexapod_control.ros.trajectory_log import TrajectoryLog
 from hexapod_control.sim.world_settings import ONLY_IN, WorldSettings
 
 SETTLING_TIME_S = 0.9  # left out at the start of a segment, as the robot accelerates; at least one gait cycle

@@ -16,12 +16,12 @@ from support.real_time.programs import MAX_WAIT_S, processes
 from hexapod_control.cli.main import main, parser
 from hexapod_control.cli.sim import simulation_run
 from hexapod_control.cli.sim.simulation_run import TOLERANCES
-from hexapod_control.clients.robot_client import TrajectoryLog, TrajectorySample
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
 from hexapod_control.core.simulated_world import WORLDS
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.robot_gaits import gaits
+from hexapod_control.ros.trajectory_log import TrajectoryLog, TrajectorySample
 from hexapod_control.sim.world_settings import WorldSettings
 
 TOGETHER = ("--demo", "--no-web", "--one-process")  # one process needs half of the processor time of four
