@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of waypoints: YAML with `waypoints`, a list of {x, y, yaw_deg, heading}, and the tolerances of the patrol."""
+"""Files of waypoints: YAML with `waypoints`, a list of {x, y, yaw_deg, heading}, and the tolerances of the patrol.
+
+A folder holds the routes and places that have a name: NAME.yaml; a place is a route of one waypoint.
+"""
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hexapod_control.config.document import DocumentEntry, read
 from hexapod_control.config.errors import WaypointFileError
+from hexapod_control.config.file_replacement import replace_file
 from hexapod_control.config.schema import ChoiceRow, NumberRow, refuse_unknown, yaml_text
 from hexapod_control.core.quantity import Quantity
 from hexapod_control.core.steering.path_following import PursuitHeading, PursuitSettings, Waypoint
@@ -56,3 +62,34 @@ def _waypoint(entry: DocumentEntry) -> Waypoint:
     yaw = math.radians(YAW.number(entry)) if "yaw_deg" in given and given["yaw_deg"].value is not None else None
     heading = HEADING.value(given["heading"]) if "heading" in given else PursuitHeading.ALIGNED.value
     return Waypoint(x, y, yaw, PursuitHeading(heading))
+
+
+class RouteFolder:
+    """The routes with a name. No text from outside becomes a path: what is no word in a name is left out."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def routes(self) -> dict[str, tuple[Waypoint, ...]]:
+        """All routes by name; a file that cannot be read is left out."""
+        found = {}
+        for path in sorted(self._path.glob("*.yaml")):
+            try:
+                found[path.stem] = load_route(path).waypoints
+            except WaypointFileError:
+                continue
+        return found
+
+    def save(self, name: str, points: Sequence[tuple[float, float]]) -> None:
+        """Saves a route of points [m] in odom. Raises OSError."""
+        rows = "".join(f"  - {{x: {x:.3f}, y: {y:.3f}}}\n" for x, y in points)
+        self._path.mkdir(parents=True, exist_ok=True)
+        replace_file(self._file(name), f"waypoints:\n{rows}")
+
+    def delete(self, name: str) -> None:
+        """Deletes a route, if it exists. Raises OSError."""
+        self._file(name).unlink(missing_ok=True)
+
+    def _file(self, name: str) -> Path:
+        word = re.sub(r"[^\w -]", "", name).strip() or "route"
+        return self._path / f"{word}.yaml"

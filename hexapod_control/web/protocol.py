@@ -39,7 +39,9 @@ REQUESTS = {  # what a page may request, and the node that carries it out by a s
     RESTART: "",
 }
 ALWAYS_ALLOWED = ("stop", "estop")  # for every admitted client
-QUERIES = ("urdf", "invite", "terrain", "camera")
+QUERIES = ("urdf", "invite", "terrain", "camera", "map")
+ROUTE_ACTS = ("walk", "save", "delete")
+MAX_ROUTE = 200  # points
 CONTROL_ACTS = ("take", "leave", "give", "keep")
 LABORATORY_ACTS = ("open", "plan", "save")
 RECORDING_ACTS = ("start", "stop", "keep", "delete", "bag", "csv", "replay")
@@ -185,6 +187,15 @@ class LaboratoryMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class RouteMessage:
+    """Walks along points (x, y) [m] in odom, saves them under a name, or deletes that name."""
+
+    act: str
+    name: str = ""
+    points: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PushMessage:
     """Pushes the simulated body with a force [N] in the world frame."""
 
@@ -202,7 +213,9 @@ class WorldMessage:
     reality: str | None = None
 
 
-RobotBody = DriveMessage | PoseMessage | GaitMessage | LegMessage | PlayMessage | LiftMessage | SpeedMessage
+RobotBody = (
+    DriveMessage | RouteMessage | PoseMessage | GaitMessage | LegMessage | PlayMessage | LiftMessage | SpeedMessage
+)
 WorldBody = PushMessage | WorldMessage | RecordingMessage | LaboratoryMessage | RequestMessage | QueryMessage
 MessageBody = RobotBody | WorldBody | HelloMessage | NameMessage | ControlMessage | HeartbeatMessage
 
@@ -239,6 +252,14 @@ def _numbers(name: str, value: Any) -> Mapping[str, float]:
     raise RefusedMessageError(400, f"{name} must be an object of numbers")
 
 
+def _points(name: str, value: Any) -> tuple[tuple[float, float], ...]:
+    if not isinstance(value, list) or len(value) > MAX_ROUTE:
+        raise RefusedMessageError(400, f"{name} must be a list of at most {MAX_ROUTE} points")
+    if not all(isinstance(point, list) and len(point) == 2 for point in value):
+        raise RefusedMessageError(400, f"each of the {name} must be a list [x, y] in metres")
+    return tuple((_PLACE.checked(x), _PLACE.checked(y)) for x, y in value)
+
+
 def _one_of(*known: str) -> FieldCheck:
     def check(name: str, value: Any) -> str:
         if type(value) is not str or value not in known:
@@ -252,6 +273,7 @@ _COUNT = Quantity("", 0, MAX_INTEGER, "number of a message or a client", whole=T
 _SHARE = Quantity("", -1.0, 1.0, "share of the limit of the velocity", 0.0)
 _METRES = Quantity("m", -0.3, 0.3, "shift of the body", 0.0)
 _TILT = Quantity("rad", -1.0, 1.0, "turn of the body", 0.0)
+_PLACE = Quantity("m", -1000.0, 1000.0, "coordinate in odom")
 _FORCE = Quantity("N", -200.0, 200.0, "push of the simulated body")
 _POSE = dict.fromkeys(("x", "y", "z"), _METRES) | dict.fromkeys(("roll", "pitch", "yaw"), _TILT)
 _WORLD = {"world": _one_of(*WORLDS), "friction": FRICTION, "payload": PAYLOAD, "reality": _one_of(*REALITIES)}
@@ -260,6 +282,7 @@ KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
     "name": (NameMessage, {"name": _text(MAX_NAME)}),
     "drive": (DriveMessage, {"on": _boolean, "vx": _SHARE, "vy": _SHARE, "wz": _SHARE}),
     "pose": (PoseMessage, _POSE),
+    "route": (RouteMessage, {"act": _one_of(*ROUTE_ACTS), "name": _text(40), "points": _points}),
     "gait": (GaitMessage, {"name": _text(40)}),
     "leg": (LegMessage, {"name": _text(40), "lost": _boolean}),
     "play": (PlayMessage, {"name": _text(60)}),
@@ -283,7 +306,7 @@ KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
     "push": (PushMessage, {"x": _FORCE, "y": _FORCE}),
     "world": (WorldMessage, _WORLD),
 }
-DRIVEN = ("drive", "pose", "gait", "play", "lift", "speed", "request", "leg", "push", "world")
+DRIVEN = ("drive", "route", "pose", "gait", "play", "lift", "speed", "request", "leg", "push", "world")
 DRIVER_MESSAGES = tuple(KINDS[kind][0] for kind in DRIVEN)
 """Messages that only the driver may send, except ALWAYS_ALLOWED; see `needs_control`."""
 
@@ -316,10 +339,8 @@ def parse(text: str) -> PageMessage:
 
 def _field(checks: Mapping[str, FieldCheck], name: str, value: Any) -> Any:
     check = checks[name]
-    if not isinstance(check, Quantity):
-        return check(name, value)
     try:
-        return check.checked(value)
+        return check.checked(value) if isinstance(check, Quantity) else check(name, value)
     except QuantityError as error:
         raise RefusedMessageError(400, f"{name} {error}") from None
 

@@ -70,6 +70,14 @@ TONES = {
     RobotState.CARRIED: Tone.WARN,
     RobotState.FAULT: Tone.BAD,
 }
+ROUTE_TONES = {  # by the phase of a walk along a route
+    "walking": Tone.GOOD,
+    "detour": Tone.GOOD,
+    "held": Tone.GOOD,
+    "blocked": Tone.WARN,
+    "no_odom": Tone.WARN,
+    "no_scan": Tone.WARN,
+}
 STATES: Mapping[str, tuple[Tone, Step]] = {
     **{state.value: (tone, Step.SIT if state.value in UPRIGHT else Step.STAND) for state, tone in TONES.items()},
     RobotState.FALLEN.value: (Tone.BAD, Step.RECOVER),
@@ -82,6 +90,15 @@ class PressedStop:
 
     by: str
     age: float  # [s]
+
+
+@dataclass(frozen=True, slots=True)
+class RouteProgress:
+    """The walk along a route."""
+
+    name: str  # of its goal
+    phase: str  # one of ROUTE_TONES
+    left: float  # [m]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +120,7 @@ class RobotFacts:
     restartable: bool = False  # the silent node can be restarted from the page
     low_battery: float | None = None  # [V] if it is below the limit of a warning
     errors: Mapping[str, str] = field(default_factory=dict)  # by node
+    route: RouteProgress | None = None
     stop: PressedStop | None = None
 
 
@@ -245,6 +263,9 @@ def _known(facts: RobotFacts) -> Condition:
         return Condition("found", Tone.WARN, Step.STAND, why)
     if facts.motion:
         return Condition("motion", tone, step, why, {"motion": facts.motion})
+    if facts.route is not None and not why:
+        values = {"name": facts.route.name, "left": facts.route.left}
+        return Condition(f"route_{facts.route.phase}", ROUTE_TONES[facts.route.phase], step, why, values)
     if facts.state == RobotState.WALKING.value and _turns_on_the_spot(facts.commanded):
         return Condition("turning", tone, step, why)
     if facts.state == RobotState.WALKING.value and facts.speed >= MIN_SPEED:

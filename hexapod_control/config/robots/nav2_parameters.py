@@ -94,6 +94,11 @@ class Nav2Robot:
         return max(math.hypot(*corner) for corner in self.footprint)
 
 
+def footprint_radius(robot: Robot) -> float:
+    """Radius [m] of a disc that contains the robot with its feet. Raises ValueError if it cannot walk."""
+    return max(math.hypot(*corner) for corner in footprint(Capabilities.of(robot)))
+
+
 def describe(robot: Robot, gait: str = "") -> Nav2Robot:
     """Limits and footprint in a gait, "" for that of the file. Raises ValueError if it cannot walk in it."""
     capabilities = Capabilities.of(robot)

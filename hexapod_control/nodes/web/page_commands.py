@@ -47,7 +47,7 @@ from hexapod_control.web.protocol import (
     SpeedMessage,
     WorldMessage,
 )
-from hexapod_control.web.sessions.client_sessions import Forward
+from hexapod_control.web.sessions.client_sessions import DEAD_MAN_S, Forward
 
 START_SPEED = 0.5  # share of the maximum
 PERIOD_S = 0.05  # between two velocities
@@ -165,6 +165,11 @@ class PageCommands:
             self._send(self._twist())
         else:
             self.halt()
+
+    def follow(self, twist: Twist) -> None:
+        """Takes a velocity [m/s, m/s, rad/s] of a route; it expires like one of a stick."""
+        shares = (value / limit if limit > 0.0 else 0.0 for value, limit in zip(twist, self._feed.limits, strict=True))
+        self._take_velocity(DriveMessage(True, *shares), time.monotonic() + DEAD_MAN_S)
 
     @property
     def driving(self) -> bool:

@@ -44,7 +44,14 @@ from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import DISPLAY, LATCHED, SENSOR
 from hexapod_control.ros.row_messages import FootLayout, MessageError
 from hexapod_control.web.page_state import DrawnState, drawing
-from hexapod_control.web.robot_condition import KINEMATICS, PressedStop, RobotFacts, condition, hung_node
+from hexapod_control.web.robot_condition import (
+    KINEMATICS,
+    PressedStop,
+    RobotFacts,
+    RouteProgress,
+    condition,
+    hung_node,
+)
 
 MAX_AGE_S = 0.3  # of messages with feet, velocities and poses
 MAX_STALL_S = 0.7  # for which inverse_kinematics may convert nothing while it gets targets
@@ -167,6 +174,11 @@ class RobotFeed:
         self._heard: dict[str, float] = {}  # [s] steady times of the newest status of the nodes of the robot
         self.terrain: list[list[float]] = []
         self.on_terrain: Callable[[], None] = lambda: None
+        self.route: RouteProgress | None = None  # of the present walk along a route
+        self.why = (
+            "why_unknown"  # key of the reason why the robot could not be driven at the last state; empty: it could
+        )
+        self.asked_at = -math.inf  # [s] steady time of the last state
         self._joints = NewestMessage(
             node,
             JointState,
@@ -269,6 +281,9 @@ class RobotFeed:
         # Off its feet, only the IMU knows how the body lies; it may be mounted with an error, so the feet go first.
         off_its_feet = self._texts["gait_state"] in OFF_ITS_FEET
         drawn.locate_body(self._robot, self._imu.read(MAX_SILENCE_S) if off_its_feet else None)
+        now = condition(self._present())
+        self.why = now.why
+        self.asked_at = time.monotonic()
         return {
             **drawing(self._robot, drawn),
             "state": self._texts["gait_state"],
@@ -277,7 +292,7 @@ class RobotFeed:
             "pose": self._pose,
             "forces": None if drawn.forces is None else [round(float(force), 1) for force in drawn.forces],
             "truth": self._true_pose(),
-            "now": condition(self._present()).fields(),
+            "now": now.fields(),
             "silent": self._joints.age > MAX_SILENCE_S,
         }
 
@@ -315,6 +330,7 @@ class RobotFeed:
             speed=math.hypot(*drawn.achieved[:2]) if drawn.achieved else 0.0,
             commanded=drawn.commanded or ZERO,
             motion=motion,
+            route=self.route,
             stop=stop,
         )
 
@@ -359,6 +375,11 @@ class RobotFeed:
         return {node: min(age, live.get(node, math.inf)) for node, age in ages.items()}
 
     @property
+    def source(self) -> str:
+        """The command source that drives."""
+        return self._texts["command_source"]
+
+    @property
     def simulated(self) -> bool:
         """Whether a simulator runs."""
         return bool(self._node.count_publishers("simulator/floating_base_state"))
@@ -374,7 +395,7 @@ class RobotFeed:
             "motions": self.motions,
             "limits": [round(value, 4) for value in self.limits],
             "pose": self._pose,
-            "source": self._texts["command_source"],
+            "source": self.source,
             "simulated": self.simulated,
             "battery": self._battery.read(MAX_BATTERY_AGE_S),
             **self._summary,

@@ -33,6 +33,7 @@ from hexapod_control.nodes.web.page_commands import PageCommands
 from hexapod_control.nodes.web.recordings.page_recorder import PageRecorder
 from hexapod_control.nodes.web.recordings.recording_folder import RecordingFolder
 from hexapod_control.nodes.web.robot_feed import RobotFeed
+from hexapod_control.nodes.web.route_walk import RouteWalk
 from hexapod_control.nodes.web.settings import WebSettings
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.monitoring.graph_identity import started_graph
@@ -41,7 +42,14 @@ from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.started_files import started_mapping, started_robot
 from hexapod_control.web import page_address
 from hexapod_control.web.page_state import shape
-from hexapod_control.web.protocol import RESTART, LaboratoryMessage, QueryMessage, RecordingMessage, RequestMessage
+from hexapod_control.web.protocol import (
+    RESTART,
+    LaboratoryMessage,
+    QueryMessage,
+    RecordingMessage,
+    RequestMessage,
+    RouteMessage,
+)
 from hexapod_control.web.robot_condition import RESTARTABLE_NODES
 from hexapod_control.web.server import PageServer
 from hexapod_control.web.sessions.access_control import HostPolicy, TokenAuthority, is_loopback
@@ -92,6 +100,9 @@ class WebNode(GuardedNode):
         )
         self.feed.on_terrain = lambda: self._send_terrain(0)
         self.commands = PageCommands(self, self.feed, self._reply, settings.enable_stamped_cmd_vel)
+        self._routes = RouteWalk(
+            self, robot_file.robot, self.feed, self.commands, self.server.send, self._note, usage_folder() / "routes"
+        )
         self._status_timer = self.create_timer(STATUS_PERIOD_S, self._send_status, clock=self.steady)
         self._status_timer.cancel()  # runs while there is a client
         self._trouble: tuple[ReportLevel, str] | None = None  # level and text of a failure to open the port
@@ -173,14 +184,16 @@ class WebNode(GuardedNode):
                 self._recorder.execute(command.client, command.body)
             elif isinstance(command.body, LaboratoryMessage):
                 self._laboratory.request(command.client, command.body)
+            elif isinstance(command.body, RouteMessage):
+                self._routes.execute(command.body)
             elif command.body == RequestMessage(RESTART):
                 node = self.feed.hung
                 refusal = self._processes.restart(node)
                 self._reply(command.client, "answer", {"what": RESTART, "ok": not refusal, "text": refusal})
                 if not refusal:
-                    event = self._log.add(time.time(), "web", ReportLevel.WARNING, "log_restart", {"node": node})
-                    self._send_events([event])
+                    self._note(ReportLevel.WARNING, "log_restart", {"node": node})
             else:
+                self._routes.overrule(command.body)
                 self.commands.execute(command)
         self.feed.watch(wanted=self._client_count > 0)
         if not self._client_count:
@@ -194,10 +207,13 @@ class WebNode(GuardedNode):
             self._send_terrain(0)
             self._recorder.watch(self._client_count)
             self._recorder.send_list(0)
+            self._routes.greet()
 
     def _answer(self, client: int, query: QueryMessage) -> None:
         if query.what == "camera":
             self._camera.request(client)
+        elif query.what == "map":
+            self._routes.show_map(client)
         elif query.what == "terrain":
             self._send_terrain(client)
         elif query.what == "urdf":
@@ -228,8 +244,11 @@ class WebNode(GuardedNode):
             cause, by = self._stops.get_nowait()
             if cause == "estop":
                 self.feed.note_estop(by)
-            level = STOP_LEVELS[cause]
-            self._send_events([self._log.add(time.time(), "web", level, f"log_{cause}", {"by": by})])
+            self._note(STOP_LEVELS[cause], f"log_{cause}", {"by": by})
+
+    def _note(self, level: int, key: str, values: Mapping[str, Any]) -> None:
+        """Adds an event of this node to the log, by the key of its text."""
+        self._send_events([self._log.add(time.time(), "web", level, key, values)])
 
     def _reply(self, client: int, kind: str, fields: Mapping[str, Any]) -> None:
         """Sends a reply to a page; a refusal is logged for all of them. Any thread may call this."""
@@ -247,6 +266,7 @@ class WebNode(GuardedNode):
         self.commands.watch()
         self._camera.watch()
         self._recorder.watch(self._client_count)
+        self._routes.watch()
         self._report_port()
         new = self.server.displaced - self._displaced
         self._displaced = self.server.displaced

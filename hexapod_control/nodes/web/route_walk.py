@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Walks along routes that pages order, and keeps those with a name; the page's map shows what the lidar sees.
+
+As on a stick, the velocity of a route is only valid for a moment. The walk ends with a STOP, another command that moves
+the robot or another source of velocities; when the page that drives is gone, and when the robot cannot walk.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hexapod_control.config.robots.nav2_parameters import footprint_radius
+from hexapod_control.config.waypoint_file import RouteFolder
+from hexapod_control.core.robot import Robot
+from hexapod_control.core.steering.path_following import Pursuit, PursuitPhase, PursuitSettings, Waypoint
+from hexapod_control.nodes.obstacle_view import ObstacleView
+from hexapod_control.nodes.web.page_commands import PERIOD_S, PageCommands
+from hexapod_control.nodes.web.robot_feed import RobotFeed
+from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.web.protocol import (
+    DriveMessage,
+    LegMessage,
+    MessageBody,
+    PlayMessage,
+    RequestMessage,
+    RouteMessage,
+)
+from hexapod_control.web.robot_condition import RouteProgress
+
+TOLERANCE_M = 0.03
+MAX_BLOCKED_S = 30.0  # without progress; then it gives up
+MAX_WAIT_S = 20.0  # for odometry and scans
+MAX_UNSEEN_S = 1.0  # without a page that gets the state
+MAX_IDLE_S = 5.0  # without a request for the map, after which the subscriptions end
+KEPT_POSES = 200
+NOWHERE = "⚑"  # name of a place without one
+ENDING = (DriveMessage, LegMessage, PlayMessage, RequestMessage)
+NO_OBSTACLES = np.zeros((0, 2))
+
+
+class RouteWalk:
+    """At most one walk; `watch` is called regularly, `overrule` with every other command."""
+
+    def __init__(
+        self,
+        node: GuardedNode,
+        robot: Robot,
+        feed: RobotFeed,
+        commands: PageCommands,
+        send: Callable[[int, str, Mapping[str, Any]], None],
+        log: Callable[[ReportLevel, str, Mapping[str, Any]], None],
+        folder: Path,
+    ) -> None:
+        """`send(client, kind, fields)` sends a message to a page, 0 for all; `log(level, key, values)` an event."""
+        self._node = node
+        self._robot = robot
+        self._feed = feed
+        self._commands = commands
+        self._send = send
+        self._log = log
+        self._folder = RouteFolder(folder)
+        self._view: ObstacleView | None = None  # while a map or a walk needs it
+        self._viewed_at = 0.0  # [s] steady time of the last request for the map
+        self._radius: float | None = None  # [m] of the robot with its feet; None until it is computed
+        self._name = ""
+        self._points: tuple[tuple[float, float], ...] = ()  # of the present walk; empty: none
+        self._pursuit: Pursuit | None = None
+        self._blind = False  # no lidar is there
+        self._reached = 0
+        self._stepped = 0.0  # [s] time of the odometry
+        self._waiting = 0.0  # [s]
+        self._timer = node.create_timer(PERIOD_S, self._step, clock=node.steady)
+        self._timer.cancel()  # runs during a walk
+
+    # --- requests of pages --------------------------------------------------------------------------------------
+
+    def execute(self, message: RouteMessage) -> None:
+        """Begins a walk, or changes the list of routes."""
+        if message.act == "walk":
+            self._begin(message)
+        else:
+            self._node.threads.run_outside(
+                lambda: self._changed(message), lambda routes: self._send(0, "routes", routes)
+            )
+
+    def _changed(self, message: RouteMessage) -> dict[str, Any]:
+        if message.act == "save" and message.points:
+            self._folder.save(message.name, message.points)
+        elif message.act == "delete":
+            self._folder.delete(message.name)
+        return self._listed()
+
+    def _listed(self) -> dict[str, Any]:
+        routes = self._folder.routes()
+        return {"list": [{"name": name, "points": [[p.x, p.y] for p in route]} for name, route in routes.items()]}
+
+    def greet(self) -> None:
+        """Tells all pages, among them a new one, the routes and the present walk."""
+        self._node.threads.run_outside(self._listed, lambda routes: self._send(0, "routes", routes))
+        self._send_route()
+
+    def show_map(self, page: int) -> None:
+        """Sends a page where the lidar sees obstacles [m] in odom."""
+        view = self._look()
+        self._viewed_at = time.monotonic()
+        scanned = bool(len(view.odometry)) and not view.scan_is_old
+        points = np.round(view.obstacles, 2).tolist() if scanned else []
+        self._send(page, "map", {"points": points, "at": view.scanned, "lidar": scanned})
+
+    def _look(self) -> ObstacleView:
+        if self._view is None:
+            self._view = ObstacleView(self._node.create_subscription, KEPT_POSES)
+        if self._radius is None:
+            self._radius = math.inf  # while it is computed
+            self._node.threads.run_outside(lambda: footprint_radius(self._robot), self._take_radius)
+        return self._view
+
+    def _take_radius(self, radius: float) -> None:
+        self._radius = radius
+
+    def watch(self) -> None:
+        """Ends subscriptions that nobody needs."""
+        if self._view is not None and not self._points and time.monotonic() - self._viewed_at > MAX_IDLE_S:
+            for subscription in self._view.subscriptions:
+                self._node.destroy_subscription(subscription)
+            self._view = None
+
+    # --- walking ------------------------------------------------------------------------------------------------
+
+    def _begin(self, message: RouteMessage) -> None:
+        if not message.points:
+            return
+        self._look()
+        self._name = message.name or NOWHERE
+        self._points = message.points
+        self._pursuit = None
+        self._blind = not self._node.count_publishers("scan")
+        self._reached = 0
+        self._waiting = 0.0
+        self._feed.route = RouteProgress(self._name, PursuitPhase.WALKING.value, self._left(0, None))
+        self._timer.reset()
+        self._send_route()
+
+    def overrule(self, body: MessageBody) -> None:
+        """Ends the walk because of another command, if that moves or stops the robot."""
+        if self._points and isinstance(body, ENDING):
+            self._end(ReportLevel.OK, "log_route_ended")
+
+    def _end(self, level: ReportLevel, key: str) -> None:
+        values = {"name": self._name, "left": self._feed.route.left if self._feed.route else 0.0}
+        self._points = ()
+        self._feed.route = None
+        self._timer.cancel()
+        self._commands.halt()
+        self._send_route()
+        self._log(level, key, values)
+
+    def _step(self) -> None:
+        if not self._can_walk():
+            return self._end(ReportLevel.OK, "log_route_ended")
+        view = self._look()
+        missing = self._missing(view)
+        if missing or self._radius == math.inf:
+            self._waiting += PERIOD_S
+            if self._waiting > MAX_WAIT_S:
+                return self._end(ReportLevel.WARNING, f"log_route_{missing or 'no_odom'}")
+            self._commands.halt()
+            return self._show(missing or PursuitPhase.WALKING.value)
+        self._waiting = 0.0
+        now, pose = view.odometry.last.time, view.odometry.last.pose
+        if self._pursuit is None:
+            assert self._radius is not None
+            settings = PursuitSettings(TOLERANCE_M, radius=self._radius, progress_timeout=MAX_BLOCKED_S)
+            self._pursuit = Pursuit([Waypoint(x, y) for x, y in self._points], settings)
+            self._stepped = now
+        limits = self._feed.limits.scaled(self._commands.speed)
+        obstacles = NO_OBSTACLES if self._blind else view.obstacles
+        command = self._pursuit.step(pose, limits, obstacles, max(0.0, now - self._stepped))
+        self._stepped = now
+        if command.phase is PursuitPhase.DONE:
+            return self._end(ReportLevel.OK, "log_route_done")
+        if command.phase is PursuitPhase.STUCK:
+            return self._end(ReportLevel.WARNING, "log_route_stuck")
+        self._commands.follow(command.twist)
+        self._show(command.phase.value, command.reached, self._left(command.reached, pose[:2]))
+
+    def _can_walk(self) -> bool:
+        """Whether the robot may be driven, no other source does, and a page sees it."""
+        seen = time.monotonic() - self._feed.asked_at < MAX_UNSEEN_S
+        return seen and not self._feed.why and self._feed.source in ("", "none", "tablet")
+
+    def _missing(self, view: ObstacleView) -> str:
+        """The phase of a walk that waits for a sensor; empty if none is missing."""
+        if view.odometry_is_old or not len(view.odometry):
+            return "no_odom"
+        return "no_scan" if view.scan_is_old and not self._blind else ""
+
+    def _left(self, reached: int, place: tuple[float, float] | None) -> float:
+        """Length [m] of the route from a place over the points that are not reached yet."""
+        points = [*([place] if place else []), *self._points[reached:]]
+        return round(sum(map(math.dist, points, points[1:])), 1)
+
+    def _show(self, phase: str, reached: int | None = None, left: float | None = None) -> None:
+        before = self._feed.route
+        assert before is not None
+        self._feed.route = RouteProgress(self._name, phase, before.left if left is None else left)
+        if reached is not None and reached != self._reached:
+            self._reached = reached
+            self._send_route()
+
+    def _send_route(self) -> None:
+        rest = self._points[self._reached :] if self._points else ()
+        self._send(0, "route", {"name": self._name, "points": rest, "blind": self._blind})
