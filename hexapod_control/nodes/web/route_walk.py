@@ -36,6 +36,7 @@ from hexapod_control.web.robot_condition import RouteProgress
 TOLERANCE_M = 0.03
 MAX_BLOCKED_S = 30.0  # without progress; then it gives up
 MAX_WAIT_S = 20.0  # for odometry and scans
+SOON_S = 1.0  # after which it says for what it waits
 MAX_UNSEEN_S = 1.0  # without a page that gets the state
 MAX_IDLE_S = 5.0  # without a request for the map, after which the subscriptions end
 KEPT_POSES = 200
@@ -171,7 +172,7 @@ class RouteWalk:
             if self._waiting > MAX_WAIT_S:
                 return self._end(ReportLevel.WARNING, f"log_route_{missing or 'no_odom'}")
             self._commands.halt()
-            return self._show(missing or PursuitPhase.WALKING.value)
+            return self._show(missing if missing and self._waiting > SOON_S else PursuitPhase.WALKING.value)
         self._waiting = 0.0
         now, pose = view.odometry.last.time, view.odometry.last.pose
         if self._pursuit is None:

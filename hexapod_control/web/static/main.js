@@ -9,6 +9,7 @@ import { Charts } from "./plots/charts.js";
 import { GaitDiagram } from "./plots/gait_diagram.js";
 import { Path } from "./drawing/path.js";
 import { Projections } from "./drawing/projections.js";
+import { RouteMap } from "./drawing/map.js";
 import { Terrain } from "./drawing/terrain.js";
 import { Camera } from "./panels/camera.js";
 import { eventText, LogPanel } from "./panels/log_panel.js";
@@ -18,6 +19,7 @@ import { MotionPanel } from "./panels/motion_panel.js";
 import { PeoplePanel } from "./panels/people_panel.js";
 import { PosePanel } from "./panels/pose_panel.js";
 import { Recordings } from "./panels/recordings.js";
+import { RoutesPanel } from "./panels/routes_panel.js";
 import { Settings, KEYS_HELP } from "./panels/settings.js";
 import { help, Sheets } from "./panels/sheets.js";
 import { all, load, preferredLanguage, save, t, useLanguage } from "./texts/texts.js";
@@ -38,7 +40,7 @@ const projections = new Projections(document);
 const path = (projections.path = new Path());
 /** @type {import("./drawing/scene3d.js").Scene3d | null} */
 let scene = null;
-let pictures = ["space", "top", "views"]; // that this browser can draw
+let pictures = ["space", "top", "map", "views"]; // that this browser can draw
 let wanted3d = load("picture") === "space"; // chosen by the person: slow frames are accepted
 let notice = ""; // why the robot stopped while this page was not connected
 
@@ -59,6 +61,8 @@ const people = new PeoplePanel(document, connection);
 const health = new HealthPanel(document);
 var logPanel = new LogPanel(document);
 const recordings = new Recordings(document, connection, { shows: showReplay, draws: drawRobot, hint: (text) => header.hint(text) });
+const map = new RouteMap($("map-canvas"), projections, (name) => routes.marked(name), () => $("goal-walk").click());
+const routes = new RoutesPanel(document, connection, map, () => showPicture("map"));
 const settings = new Settings(document, { connection, projections, robot, charts, language });
 
 // --- commands ----------------------------------------------------------------------------------------
@@ -184,6 +188,14 @@ function askName() {
   $("my-name").value = "";
   $("my-name").focus();
 }
+$("map-in").onclick = () => map.zoom(1 / 1.5);
+$("map-out").onclick = () => map.zoom(1.5);
+$("map-follow").onclick = () => map.follow();
+$("map-draw").onclick = () => {
+  map.draws = !map.draws;
+  $("map-draw").setAttribute("aria-pressed", String(map.draws));
+  if (map.draws) header.hint(t("map_draw_hint"));
+};
 $("trip-reset").onclick = () => {
   projections.path?.reset();
   projections.stale = true;
@@ -208,6 +220,7 @@ connection.on("state", (detail) => {
   charts.update(detail);
   diagram.update(detail);
   motionPanel.update(detail);
+  routes.update(detail.odom);
   body.report(detail.pose);
   robot.gait = detail.gait;
   robot.state = detail.state;
@@ -240,7 +253,10 @@ connection.on("log", (detail) => {
   for (const event of fresh.slice(-1)) notice = eventText(event);
   update();
 });
-connection.on("event", (detail) => logPanel.add(detail));
+connection.on("event", (detail) => {
+  logPanel.add(detail);
+  if (detail.text.startsWith("log_route")) header.hint(eventText(detail));
+});
 connection.on("terrain", (detail) => {
   projections.terrain = new Terrain(detail.boxes);
   projections.stale = true;
@@ -372,7 +388,8 @@ function showPicture(name) {
   document.body.dataset.picture = name;
   for (const button of all("#pictures button")) button.setAttribute("aria-pressed", String(button.dataset.picture === name));
   sheets.show("");
-  projections.stale = true;
+  projections.stale = map.stale = true;
+  routes.watch(name === "map");
   if (scene) scene.stale = true;
 }
 for (const button of all("#pictures button"))
@@ -390,6 +407,7 @@ swipeAcross($("stage"), (step) => {
 function restyle() {
   const style = getComputedStyle(document.documentElement);
   for (const part of [projections, charts, scene]) part?.restyle();
+  map.stale = true;
   diagram.restyle((name) => style.getPropertyValue(`--${name}`).trim());
 }
 settings.onTheme = restyle;
@@ -412,6 +430,7 @@ function frame(now) {
   if (!velocity.paused && connection.state === "open") gamepads.poll();
   recordings.draw(now);
   projections.draw(now);
+  map.draw();
   if (charts.draw(now)) diagram.draw(charts.pausedAt ?? now);
   scene?.draw(now);
 }
@@ -424,4 +443,4 @@ logPanel.show();
 connection.open();
 requestAnimationFrame(frame);
 setInterval(update, 1000);
-Object.assign(globalThis, { hexapod: { connection, velocity, body, projections, charts, motionPanel, posePanel, robot, people, path, header, sheets, recordings, log: logPanel, get scene() { return scene; } } });
+Object.assign(globalThis, { hexapod: { connection, map, velocity, body, projections, charts, motionPanel, posePanel, robot, people, path, header, sheets, recordings, log: logPanel, get scene() { return scene; } } });

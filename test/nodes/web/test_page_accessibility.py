@@ -31,7 +31,7 @@ SHOTS = os.environ.get("HEXAPOD_SHOTS", "")  # folder for screenshots, to look a
 
 SCREENS = [
     (1280, 720, ""),
-    *((390, 844, sheet) for sheet in ("", "health", "drive", "moves", "body", "charts", "records", "log")),
+    *((390, 844, sheet) for sheet in ("", "health", "drive", "routes", "moves", "body", "charts", "records", "log")),
     (844, 390, ""),
 ]
 RUN = """axe.run(document, {runOnly: %s}).then(({violations}) =>
@@ -73,7 +73,7 @@ def test_controls_are_large_in_place_and_never_covered(told, still, width, heigh
     page = told.page
     page.resize(width, height, touch=width < 1100)
     page.scheme(scheme)
-    for sheet in ("", "body", "health", "moves", "log"):
+    for sheet in ("", "body", "health", "routes", "moves", "log"):
         page.js(f"hexapod.sheets.show('{sheet}')")
         page.js("new Promise((done) => setTimeout(done, 60))")
         assert page.js(PAGE_SIZE) == [width, height]

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Going to places: the goal that is marked on the map, places and routes with a name, and routes that are taught by driving.
+
+import { t } from "../texts/texts.js";
+import { length, simplified } from "../drawing/map.js";
+import { put } from "./header.js";
+
+const PERIOD = 300; // [ms] between two requests of the map at least
+const PATIENCE = 3000; // [ms] after which the map is requested again
+const SURE = 3000; // [ms] in which a second press deletes
+const STEP = 0.05; // [m] between two points of a lesson
+const JUMP = 1; // [m] of a robot whose world was reset
+
+export class RoutesPanel {
+  /** @type {number[][] | null} */
+  lesson = null; // the way since it began
+  name = ""; // of the place that is marked
+  walking = ""; // name of the goal of the present walk
+
+  /**
+   * @param {Document} root
+   * @param {import("../connection.js").Connection} connection
+   * @param {import("../drawing/map.js").RouteMap} map
+   * @param {() => void} show shows the map
+   */
+  constructor(root, connection, map, show) {
+    this.connection = connection;
+    this.map = map;
+    this.showMap = show;
+    /** @type {(id: string) => any} */
+    const find = (id) => root.getElementById(id);
+    this.goal = find("goal");
+    this.text = find("goal-text");
+    this.buttons = ["goal-walk", "goal-save", "goal-drop"].map(find);
+    this.form = find("goal-form");
+    this.field = find("goal-name");
+    this.list = find("route-list");
+    this.teach = find("teach");
+    find("goal-walk").onclick = () => this.walk(map.draft, this.name);
+    find("goal-drop").onclick = () => map.mark([]);
+    find("goal-save").onclick = () => this.askName();
+    this.form.onsubmit = (/** @type {Event} */ event) => (event.preventDefault(), this.save());
+    find("home").onclick = () => this.walk([[0, 0]], "⌂");
+    this.teach.onclick = () => this.toggleLesson();
+    connection.on("routes", (detail) => this.take(detail.list));
+    connection.on("route", (detail) => this.follow(detail));
+    connection.on("map", (detail) => this.see(detail));
+    this.say();
+  }
+
+  /**
+   * The map is visible or not: it is requested while it is.
+   * @param {boolean} visible
+   */
+  watch(visible) {
+    this.visible = visible;
+    clearTimeout(this.timer);
+    if (visible) this.ask(0);
+  }
+
+  /** @param {number} delay */
+  ask(delay) {
+    clearTimeout(this.timer);
+    if (!this.visible) return;
+    this.timer = setTimeout(() => {
+      this.connection.send("query", { what: "map" });
+      this.ask(PATIENCE);
+    }, delay);
+  }
+
+  /** @param {any} detail */
+  see({ points, at, lidar }) {
+    this.lidar = lidar;
+    if (at !== this.seenAt) this.map.see(points);
+    this.seenAt = at;
+    this.say();
+    this.ask(PERIOD);
+  }
+
+  /**
+   * Takes the present place of the robot, while a route is taught.
+   * @param {number[] | null} odom
+   */
+  update(odom) {
+    if (!this.lesson || !odom) return;
+    const last = this.lesson.at(-1);
+    const step = last ? Math.hypot(odom[0] - last[0], odom[1] - last[1]) : Infinity;
+    if (step < STEP) return;
+    if (last && step > JUMP) this.lesson = [];
+    this.lesson.push([odom[0], odom[1]]);
+    put(this.teach, t("teach_end", { value: length(this.lesson).toFixed(1) }));
+  }
+
+  toggleLesson() {
+    const learned = this.lesson;
+    this.lesson = learned ? null : [];
+    this.teach.setAttribute("aria-pressed", String(!learned));
+    put(this.teach, learned ? t("teach") : t("teach_end", { value: "0.0" }));
+    if (!learned) return this.showMap();
+    if (learned.length < 2) return;
+    this.map.mark(simplified(learned));
+    this.showMap();
+    this.askName();
+  }
+
+  /**
+   * @param {number[][]} points
+   * @param {string} name
+   */
+  walk(points, name) {
+    if (!points.length) return;
+    this.connection.send("route", { act: "walk", name, points: points.map(rounded) });
+    this.map.mark([]);
+    this.showMap();
+  }
+
+  askName() {
+    const taken = new Set(this.map.places.map((place) => place.name));
+    const kind = this.map.draft.length > 1 ? "route_number" : "place_number";
+    for (let number = 1; !this.field.value || taken.has(this.field.value); number++) this.field.value = t(kind, { number });
+    this.form.hidden = false;
+    this.say();
+    this.field.select();
+    this.field.focus();
+  }
+
+  save() {
+    this.connection.send("route", { act: "save", name: this.field.value, points: this.map.draft.map(rounded) });
+    this.map.mark([]);
+  }
+
+  /**
+   * The person has marked something else on the map.
+   * @param {string} name
+   */
+  marked(name) {
+    this.name = name;
+    this.form.hidden = true;
+    this.field.value = "";
+    this.say();
+  }
+
+  /** @param {{name: string, points: number[][]}} route */
+  follow({ name, points }) {
+    this.walking = points.length ? name : "";
+    this.map.route = points;
+    this.map.stale = true;
+    this.say();
+  }
+
+  // Says below the map what is marked, or what can be done.
+  say() {
+    const { draft, robot } = this.map;
+    const marked = draft.length > 0;
+    const asks = !this.form.hidden;
+    const way = draft.length > 1 ? length(draft) : marked ? length([robot, draft[0]]) : 0;
+    for (const button of this.buttons) button.hidden = !marked || (asks && button.id !== "goal-drop");
+    this.buttons[1].hidden ||= this.name !== "";
+    const blind = this.lidar === false ? ` ${t("map_blind")}` : "";
+    const idle = this.walking ? t("map_walking", { name: this.walking }) : t("map_tap") + blind;
+    this.text.hidden = asks;
+    put(this.text, marked ? `${this.name} ${t("trip", { value: way.toFixed(1) })}` : idle);
+  }
+
+  /** @param {{name: string, points: number[][]}[]} routes */
+  take(routes) {
+    this.map.places = routes;
+    this.map.stale = true;
+    this.list.replaceChildren(...routes.map((route) => this.line(route)));
+    if (!routes.length) this.list.append(Object.assign(document.createElement("li"), { textContent: t("no_routes") }));
+  }
+
+  /** @param {{name: string, points: number[][]}} route */
+  line({ name, points }) {
+    const item = document.createElement("li");
+    const title = Object.assign(document.createElement("b"), { textContent: name });
+    const note = Object.assign(document.createElement("span"), { textContent: points.length > 1 ? t("trip", { value: length(points).toFixed(1) }) : "" });
+    const buttons = Object.assign(document.createElement("div"), { className: "row" });
+    buttons.append(this.action("walk_route", name, "drive", () => this.walk(points, name)));
+    if (points.length > 1) buttons.append(this.action("walk_back", name, "drive", () => this.walk([...points].reverse(), name)));
+    const remove = this.action("record_delete", name, "seat", () => {
+      if (remove.dataset.sure) return this.connection.send("route", { act: "delete", name });
+      remove.dataset.sure = "yes";
+      remove.textContent = t("record_delete_sure");
+      setTimeout(() => {
+        delete remove.dataset.sure;
+        remove.textContent = t("record_delete");
+      }, SURE);
+    });
+    buttons.append(remove);
+    item.append(title, note, buttons);
+    return item;
+  }
+
+  /**
+   * @param {string} key
+   * @param {string} name
+   * @param {string} needs
+   * @param {() => void} press
+   */
+  action(key, name, needs, press) {
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: t(key), onclick: press });
+    button.setAttribute("aria-label", `${t(key)}: ${name}`);
+    button.dataset.act = key;
+    button.dataset.needs = needs;
+    return button;
+  }
+}
+
+/** @param {number[]} point */
+function rounded(point) {
+  return point.slice(0, 2).map((value) => Math.round(100 * value) / 100);
+}

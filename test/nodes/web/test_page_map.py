@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The map of the page in Chromium: a tapped place is walked to, places have names, a route is taught by driving."""
+
+import math
+
+import numpy as np
+import pytest
+from nav_msgs.msg import Odometry
+from sensor_msgs.msg import LaserScan
+from support.real_time.web.page_checks import CUT, HIDDEN_ROBOT, PAGE_SIZE, SMALL
+
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.se2 import ZERO, Pose, exp
+from hexapod_control.core.steering.obstacle_avoidance import Scan
+from hexapod_control.ros import messages
+
+pytestmark = [pytest.mark.browser, pytest.mark.heavy]
+
+PERIOD_S = 0.05
+NONE = np.zeros((6, 6))
+SHOW = "document.querySelector('#pictures [data-picture=map]').click()"
+GOAL = "document.querySelector('#goal').innerText.replaceAll('\\n', ' ')"
+SPOT = """(() => {{ const box = document.querySelector('#map-canvas').getBoundingClientRect();
+  const [x, y] = hexapod.map.at({point}); return [box.left + x, box.top + y]; }})()"""
+
+
+class Ground:
+    """Where the scripted robot walks: it follows its commands exactly; its lidar sees a pillar at (1, 0.8)."""
+
+    def __init__(self, told):
+        self.told, self.pose, self.ticks, self.count = told, Pose(0.0, 0.0, 0.0), 0, len(told.velocities)
+        self.odom = told.bench.publisher(Odometry, "odom", 10, matched=0)
+        self.scan = told.bench.publisher(LaserScan, "scan", 5, matched=0)
+        self.timer = told.bench.probe.create_timer(PERIOD_S, self.tick)
+
+    def tick(self):
+        self.ticks += 1
+        self.pose = self.pose @ exp(self.told.velocity, PERIOD_S)
+        stamp = self.told.bench.probe.get_clock().now().to_msg()
+        place = BodyPose(x=self.pose.x, y=self.pose.y, yaw=self.pose.yaw)
+        still = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+        self.odom.publish(messages.odometry_message(place, still, (NONE, NONE), ("odom", "base_footprint"), stamp))
+        if self.ticks % 4 == 0:
+            x, y = self.pose.inverse().apply(1.0, 0.8)
+            ranges = np.full(180, np.inf)
+            ranges[round((math.atan2(y, x) + np.pi) / np.pi * 90) % 180] = math.hypot(x, y)
+            scan = Scan(ranges, -np.pi, np.pi / 90, 0.1, 6.0)
+            self.scan.publish(messages.scan_message(scan, 0.1, stamp, "base_link"))
+
+    def close(self):
+        self.told.bench.probe.destroy_timer(self.timer)
+        for publisher in (self.odom, self.scan):
+            self.told.bench.probe.destroy_publisher(publisher)
+
+
+@pytest.fixture
+def ground(told):
+    told.velocities.clear()
+    ground = Ground(told)
+    told.page.resize(390, 844, touch=True)
+    told.page.js(SHOW)
+    told.page.js("document.querySelector('[data-speed=\"1\"]').click()")
+    told.until(lambda: told.page.js("hexapod.robot.status.speed") == 1.0)
+    yield ground
+    told.page.js("hexapod.map.mark([]); document.querySelector('#pictures button').click()")
+    told.page.js("document.querySelector('[data-speed=\"0.5\"]').click()")
+    told.page.resize(1280, 720)
+    ground.close()
+
+
+def tap(page, x, y):
+    page.touch("Start", finger=page.js(SPOT.format(point=[x, y])))
+    page.touch("End")
+
+
+def test_a_tapped_place_is_walked_to_and_the_arrival_is_said(told, ground):
+    page = told.page
+    told.until(lambda: page.js("hexapod.map.cells.size") >= 1, what="the pillar on the map")
+    assert page.js(GOAL) == "Tap where the robot shall walk."
+    tap(page, 0.3, 0.1)
+    assert page.js(GOAL).startswith("0.3 m Walk there")
+    page.click("#goal-walk")
+    told.until(lambda: told.text("#sentence-text").startswith("Walking to ⚑: 0."), what="a sentence about the walk")
+    told.until(lambda: page.js("hexapod.map.route.length") == 0, 30.0, "the end of the walk")
+    assert told.text("#hint") == "Arrived at ⚑"
+    assert math.dist(ground.pose[:2], (0.3, 0.1)) < 0.05
+    told.until(lambda: told.velocity == ZERO)
+
+
+@pytest.mark.parametrize("way", ["STOP", "a stick", "another page takes control"])
+def test_a_person_ends_the_walk_at_any_time(told, ground, way):
+    page = told.page
+    tap(page, 1.2, -0.3)
+    page.click("#goal-walk")
+    told.until(lambda: told.velocity.vx > 0.0, what="the robot walks")
+    if way == "STOP":
+        page.click("#stop")
+    elif way == "a stick":
+        told.push_stick()
+    else:
+        page.js("document.querySelector('#seat').click()")
+    told.until(lambda: page.js("hexapod.map.route.length") == 0, what="no route")
+    told.rest()
+    assert "ended" in told.page.js("[...hexapod.log.events.values()].at(-1).text") or way == "STOP"
+
+
+def test_the_goal_is_set_by_arrow_keys_and_enter_walks_there(told, ground):
+    page = told.page
+    page.js("document.querySelector('#map-canvas').focus()")
+    page.press("ArrowUp")
+    page.press("ArrowLeft")
+    assert page.js("hexapod.map.draft") == [[pytest.approx(0.1, abs=0.01), pytest.approx(0.1, abs=0.01)]]
+    assert told.velocities == [], "the arrow keys of the map do not drive"
+    page.press("Enter")
+    told.until(lambda: told.text("#hint") == "Arrived at ⚑", 20.0)
+
+
+def test_a_place_gets_a_name_is_chosen_by_a_tap_and_deleted_by_two(told, ground):
+    page = told.page
+    tap(page, 0.2, -0.2)
+    page.click("#goal-save")
+    assert page.js("document.querySelector('#goal-name').value") == "Place 1"
+    page.js("document.querySelector('#goal-name').value = 'Door'")
+    page.click("#goal-form button")
+    told.until(lambda: page.js("hexapod.map.places.map(({name}) => name)") == ["Door"])
+    tap(page, 0.22, -0.2)
+    assert page.js(GOAL).startswith("Door 0.3 m Walk there") and "Save" not in page.js(GOAL)
+    page.click("[data-sheet=routes]")
+    page.click("[data-act=walk_route]")
+    told.until(lambda: told.text("#hint") == "Arrived at Door", 30.0)
+    page.click("[data-sheet=routes]")
+    page.click("[data-act=record_delete]")
+    page.click("[data-act=record_delete]")
+    told.until(lambda: told.text("#route-list") == "No places yet: tap on the map, then Save.")
+    page.click("[data-sheet=routes]")
+
+
+def test_a_route_is_taught_by_driving_once_and_walked_back(told, ground):
+    page = told.page
+    page.click("[data-sheet=routes]")
+    page.click("#teach")
+    x, y = page.spot("#left")
+    page.touch("Start", thumb=(x, y))
+    page.touch("Move", thumb=(x, y - 60))
+    told.until(lambda: ground.pose.x > 0.25, 20.0, "the lesson")
+    page.touch("End")
+    told.rest()
+    page.click("[data-sheet=routes]")
+    assert told.text("#teach").startswith("■ End the route: 0.")
+    page.click("#teach")
+    page.click("#goal-form button")
+    told.until(lambda: page.js("hexapod.map.places.map(({name}) => name)") == ["Route 1"])
+    page.click("[data-sheet=routes]")
+    page.click("[data-act=walk_back]")
+    told.until(lambda: told.text("#hint") == "Arrived at Route 1", 30.0)
+    assert math.hypot(*ground.pose[:2]) < 0.06
+    page.js("hexapod.connection.send('route', {act: 'delete', name: 'Route 1'})")
+    told.until(lambda: page.js("hexapod.map.places") == [])
+
+
+def test_a_drawn_path_is_walked_along(told, ground):
+    page = told.page
+    page.click("#map-draw")
+    page.touch("Start", finger=page.js(SPOT.format(point=[0.0, 0.0])))
+    for point in ([0.1, 0.0], [0.2, 0.0], [0.2, 0.1], [0.2, 0.2]):
+        page.touch("Move", finger=page.js(SPOT.format(point=point)))
+    page.touch("End")
+    page.click("#map-draw")
+    assert len(page.js("hexapod.map.draft")) >= 3
+    page.click("#goal-walk")
+    corner = []
+    told.until(
+        lambda: corner.append(math.dist(ground.pose[:2], (0.2, 0.0))) or told.text("#hint") == "Arrived at ⚑", 30.0
+    )
+    assert min(corner) < 0.08 and math.dist(ground.pose[:2], (0.2, 0.2)) < 0.05
+
+
+@pytest.mark.parametrize(("width", "height"), [(320, 568), (390, 844), (844, 390), (820, 1180), (1280, 720)])
+def test_the_map_and_its_buttons_fit_at_every_size(told, ground, width, height):
+    page = told.page
+    page.resize(width, height, touch=width < 1100)
+    for point in ([], [[0.3, 0.3]]):
+        page.js(f"hexapod.map.mark({point})")
+        page.js("new Promise((done) => setTimeout(done, 60))")
+        assert page.js(PAGE_SIZE) == [width, height]
+        assert page.js(SMALL) == [] and page.js(CUT) == [] and page.js(HIDDEN_ROBOT) == []

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Walks along routes that pages order, at times that the test sets, with a robot that follows its commands exactly."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from support.kits.plain_node import Moment, PlainNode
+from support.phantomx import robot
+
+from hexapod_control.config.waypoint_file import load_route
+from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp
+from hexapod_control.core.steering.obstacle_avoidance import Scan
+from hexapod_control.nodes import obstacle_view
+from hexapod_control.nodes.announcements import drive_announcement
+from hexapod_control.nodes.web import page_commands, route_walk
+from hexapod_control.nodes.web.page_commands import PERIOD_S, START_SPEED, PageCommands
+from hexapod_control.nodes.web.route_walk import MAX_BLOCKED_S, MAX_IDLE_S, MAX_UNSEEN_S, MAX_WAIT_S, RouteWalk
+from hexapod_control.ros import messages
+from hexapod_control.web.protocol import (
+    DriveMessage,
+    GaitMessage,
+    PlayMessage,
+    PoseMessage,
+    RequestMessage,
+    RouteMessage,
+    SpeedMessage,
+)
+from hexapod_control.web.sessions.client_sessions import Forward
+
+PAGE = 3
+FAST = Twist(0.4, 0.4, 1.5)
+NONE = np.zeros((6, 6))
+SCAN_TICKS = 3
+
+
+class Walker:
+    """The routes of a web node whose robot is a point in a plane, with a lidar that may see a wall at x [m]."""
+
+    def __init__(self, monkeypatch, folder, lidar=True):
+        self.time, self.sent, self.log = Moment(), [], []
+        for module in (page_commands, drive_announcement, obstacle_view, route_walk):
+            monkeypatch.setattr(module, "time", self.time)
+        monkeypatch.setattr(route_walk, "footprint_radius", lambda robot: 0.2)
+        self.node = PlainNode(moment=self.time)
+        self.node.count_publishers = lambda topic: int(lidar)
+        self.feed = SimpleNamespace(limits=FAST, motions=[], route=None, why="", source="tablet", asked_at=0.0)
+        self.commands = PageCommands(self.node, self.feed, lambda *answer: None, stamped=False)
+        self.routes = RouteWalk(
+            self.node,
+            robot(),
+            self.feed,
+            self.commands,
+            lambda *message: self.sent.append(message),
+            lambda *event: self.log.append(event),
+            folder,
+        )
+        self.pose, self.wall, self.lidar, self.odometry, self.page = Pose(0.0, 0.0, 0.0), math.inf, lidar, True, True
+        self.ticks, self.near = 0, math.inf
+
+    def orders(self, *points, name=""):
+        self.routes.execute(RouteMessage("walk", name, points))
+
+    def does(self, body):
+        self.routes.overrule(body)
+        self.commands.execute(Forward(PAGE, body, self.time.now + 0.5))
+
+    @property
+    def twist(self):
+        sent = self.node.sent("cmd_vel")
+        return messages.twist(sent[-1]) if sent else ZERO
+
+    def passes(self, seconds, until=lambda: False):
+        """Lets time pass. Returns what was said meanwhile."""
+        said = []
+        for _ in range(round(seconds / PERIOD_S)):
+            self.time.now += PERIOD_S
+            self.ticks += 1
+            self.pose = self.pose @ exp(self.twist, PERIOD_S)
+            self.feed.asked_at = self.time.now if self.page else self.feed.asked_at
+            self._sense()
+            for timer in self.node.plain_timers:
+                if timer.runs:
+                    timer.callback()
+            said += [self.feed.route.phase] if self.feed.route and self.feed.route.phase not in said else []
+            if until():
+                break
+        return said
+
+    def _sense(self):
+        stamp = messages.time(round(self.time.now * 1e9))
+        if self.odometry and "odom" in self.node.callbacks:
+            place = BodyPose(x=self.pose.x, y=self.pose.y, yaw=self.pose.yaw)
+            still = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+            odom = messages.odometry_message(place, still, (NONE, NONE), ("odom", "base_footprint"), stamp)
+            self.node.deliver("odom", odom)
+        if self.lidar and "scan" in self.node.callbacks and self.ticks % SCAN_TICKS == 0:
+            ahead = np.cos(-np.pi + np.pi / 45 * np.arange(90) + self.pose.yaw)
+            ranges = np.where(ahead > 0.01, (self.wall - self.pose.x) / np.maximum(ahead, 0.01), np.inf)
+            ranges = np.minimum(ranges, self.near)
+            scan = Scan(ranges, -np.pi, np.pi / 45, 0.1, 6.0)
+            self.node.deliver("scan", messages.scan_message(scan, 0.1, stamp, "base_link"))
+
+    def ended(self):
+        return self.feed.route is None
+
+    def drawn(self):
+        """The points of the walk that pages draw."""
+        return next(fields["points"] for _, kind, fields in reversed(self.sent) if kind == "route")
+
+
+@pytest.fixture
+def walker(monkeypatch, tmp_path):
+    return Walker(monkeypatch, tmp_path / "routes")
+
+
+@pytest.fixture
+def blind(monkeypatch, tmp_path):
+    return Walker(monkeypatch, tmp_path / "routes", lidar=False)
+
+
+def test_it_walks_along_all_points_tells_how_far_it_is_and_rests_at_the_last_one(walker):
+    walker.orders((0.5, 0.0), (0.5, 0.4), name="door")
+    assert walker.feed.route.name == "door" and len(walker.drawn()) == 2
+    walker.passes(20.0, lambda: len(walker.drawn()) == 1)
+    assert walker.feed.route.left == pytest.approx(0.4, abs=0.11)
+    walker.passes(20.0, walker.ended)
+    assert walker.log == [(0, "log_route_done", {"name": "door", "left": pytest.approx(0.0, abs=0.11)})]
+    assert math.dist(walker.pose[:2], (0.5, 0.4)) < 0.05
+    assert walker.drawn() == () and walker.twist == ZERO
+
+
+def test_its_speed_is_that_of_the_page(walker):
+    walker.orders((5.0, 0.0))
+    walker.passes(2.0)
+    assert 0.8 * START_SPEED < walker.twist.vx / FAST.vx <= START_SPEED
+    walker.does(SpeedMessage(1.0))
+    walker.passes(1.0)
+    assert walker.twist.vx / FAST.vx > 0.8
+
+
+@pytest.mark.parametrize(
+    "body",
+    [DriveMessage(False), DriveMessage(True, 0.1), PlayMessage("bow"), RequestMessage("stop"), RequestMessage("sit")],
+)
+def test_a_stop_and_whatever_else_moves_the_robot_ends_the_walk(walker, body):
+    walker.orders((5.0, 0.0))
+    walker.passes(2.0)
+    walker.does(body)
+    assert walker.ended() and walker.log[-1][1] == "log_route_ended"
+    walker.passes(1.0)
+    if not getattr(body, "moves", False):
+        assert walker.twist == ZERO
+
+
+def test_gait_and_pose_of_the_body_may_change_on_the_way(walker):
+    walker.orders((5.0, 0.0))
+    walker.passes(1.0)
+    walker.does(GaitMessage("wave"))
+    walker.does(PoseMessage(z=0.01))
+    walker.passes(1.0)
+    assert not walker.ended() and walker.twist.vx > 0.0
+
+
+@pytest.mark.parametrize(
+    "happens",
+    [
+        lambda walker: setattr(walker.feed, "why", "why_estop"),
+        lambda walker: setattr(walker.feed, "source", "joystick"),
+        lambda walker: setattr(walker, "page", False),
+    ],
+    ids=["the robot cannot walk", "another source drives", "no page is there"],
+)
+def test_it_stops_for_good_when_it_may_not_walk(walker, happens):
+    walker.orders((5.0, 0.0))
+    walker.passes(2.0)
+    happens(walker)
+    walker.passes(MAX_UNSEEN_S + 0.2, walker.ended)
+    assert walker.ended() and walker.log[-1][1] == "log_route_ended"
+    assert walker.twist == ZERO
+
+
+def test_surrounded_by_obstacles_it_waits_goes_on_when_they_are_gone_and_gives_up_if_they_stay(walker):
+    walker.orders((2.0, 0.0))
+    walker.passes(1.0)
+    walker.near = 0.22
+    walker.passes(1.0)
+    said = walker.passes(MAX_BLOCKED_S - 5.0)
+    assert said == ["blocked"] and walker.twist == ZERO
+    walker.near = math.inf
+    assert walker.passes(1.0)[-1] == "walking" and walker.twist.vx > 0.0
+    walker.near = 0.22
+    walker.passes(MAX_BLOCKED_S + 5.0, walker.ended)
+    assert walker.log[-1][:2] == (1, "log_route_stuck") and walker.log[-1][2]["left"] > 1.0
+    assert walker.twist == ZERO
+
+
+def test_a_wall_is_never_touched_and_a_goal_behind_it_is_given_up(walker):
+    walker.wall = 1.0
+    walker.orders((2.0, 0.0))
+    said = walker.passes(5.0 * MAX_BLOCKED_S, lambda: walker.ended() or walker.pose.x > walker.wall - 0.2)
+    assert "detour" in said and walker.ended() and walker.log[-1][1] == "log_route_stuck"
+
+
+@pytest.mark.parametrize("sensor", ["odometry", "lidar"])
+def test_without_odometry_or_scan_it_stands_goes_on_when_it_returns_and_gives_up_if_it_does_not(walker, sensor):
+    walker.orders((9.0, 0.0))
+    walker.passes(2.0)
+    setattr(walker, sensor, False)
+    said = walker.passes(3.0)
+    phase = {"odometry": "no_odom", "lidar": "no_scan"}[sensor]
+    assert said[-1] == phase and walker.twist == ZERO
+    setattr(walker, sensor, True)
+    walker.passes(1.0)
+    assert walker.twist.vx > 0.0
+    setattr(walker, sensor, False)
+    walker.passes(MAX_WAIT_S + 3.0, walker.ended)
+    assert walker.log[-1][:2] == (1, f"log_route_{phase}") and walker.twist == ZERO
+
+
+def test_a_robot_without_lidar_walks_and_its_pages_know_that_it_is_blind(blind):
+    blind.orders((0.3, 0.0))
+    assert blind.sent[-1][2]["blind"]
+    blind.passes(15.0, blind.ended)
+    assert blind.log[-1][1] == "log_route_done"
+
+
+def test_the_map_shows_what_the_lidar_sees_and_nothing_is_received_when_nobody_looks(walker):
+    walker.wall = 1.0
+    walker.routes.show_map(PAGE)
+    walker.passes(1.0)
+    walker.routes.show_map(PAGE)
+    to, kind, fields = walker.sent[-1]
+    assert (to, kind, fields["lidar"]) == (PAGE, "map", True)
+    assert max(x for x, _ in fields["points"]) == pytest.approx(1.0, abs=0.02)
+    walker.passes(MAX_IDLE_S + 1.0)
+    walker.routes.watch()
+    assert "scan" not in walker.node.callbacks and "odom" not in walker.node.callbacks
+
+
+def test_routes_with_a_name_are_kept_as_files_of_hexapod_patrol(walker, tmp_path):
+    walker.routes.execute(RouteMessage("save", "../Küche 1", ((1.0, 2.0), (3.0, -0.25))))
+    (path,) = (tmp_path / "routes").iterdir()
+    assert [(p.x, p.y) for p in load_route(path).waypoints] == [(1.0, 2.0), (3.0, -0.25)]
+    kept = {"list": [{"name": "Küche 1", "points": [[1.0, 2.0], [3.0, -0.25]]}]}
+    assert walker.sent[-1] == (0, "routes", kept)
+    (tmp_path / "routes" / "broken.yaml").write_text("waypoints: 3")
+    walker.routes.greet()
+    assert (0, "routes", kept) in walker.sent[-2:]
+    walker.routes.execute(RouteMessage("delete", "Küche 1"))
+    assert walker.sent[-1] == (0, "routes", {"list": []})
