@@ -68,9 +68,15 @@ class Stage:
         """At rest on its belly."""
         self.wait_for("sitting")
 
+    def goal(self) -> None:
+        """Standing, with a goal on the map."""
+        self.step()
+        self.wait_for("standing")
+        self.page.js("document.querySelector('[data-picture=map]').click(); hexapod.map.mark([[0.8, 0.3]])")
+
     def walking(self) -> None:
         """Driven by a key."""
-        self.step()
+        self.page.js("hexapod.map.mark([]); document.querySelector('[data-picture=space]').click()")
         self.wait_for("standing")
         self.page.key("Down", "i")
         time.sleep(STRIDES_S)
@@ -105,6 +111,7 @@ class Stage:
 
 STATES: tuple[Callable[[Stage], None], ...] = (
     Stage.sitting,
+    Stage.goal,
     Stage.walking,
     Stage.other_driver,
     Stage.fault,

@@ -153,8 +153,6 @@ class RobotFeed:
         """
         self._robot = robot
         measured = JointStateInput(node, robot, mapping)
-        targets = FootLayout(robot)
-        states = FootLayout(robot)
         self._drawn = DrawnState()
         self._node = node
         self.limits: Twist = ZERO
@@ -175,9 +173,7 @@ class RobotFeed:
         self.terrain: list[list[float]] = []
         self.on_terrain: Callable[[], None] = lambda: None
         self.route: RouteProgress | None = None  # of the present walk along a route
-        self.why = (
-            "why_unknown"  # key of the reason why the robot could not be driven at the last state; empty: it could
-        )
+        self.why = "why_unknown"  # key of the reason why the robot cannot be driven; empty: it can
         self.asked_at = -math.inf  # [s] steady time of the last state
         self._joints = NewestMessage(
             node,
@@ -187,9 +183,9 @@ class RobotFeed:
             SENSOR,
             admit=measured.priority.admits,
         )
-        self._targets = NewestMessage(node, MultiDOFJointState, "foot_targets", targets.forces)
+        self._targets = NewestMessage(node, MultiDOFJointState, "foot_targets", FootLayout(robot).forces)
         self._converted = NewestMessage(node, JointState, "joint_targets", lambda message: None)  # only its age
-        self._states = NewestMessage(node, MultiDOFJointState, "foot_states", states.forces)
+        self._states = NewestMessage(node, MultiDOFJointState, "foot_states", FootLayout(robot).forces)
         self._imu = NewestMessage(node, Imu, "imu/data", _tilt, SENSOR)
         self._odometry = NewestMessage(node, Odometry, "odom", _planar)
         self._truth = NewestMessage(node, Odometry, "simulator/floating_base_state", _planar)

@@ -9,7 +9,7 @@ const PERIOD = 300; // [ms] between two requests of the map at least
 const PATIENCE = 3000; // [ms] after which the map is requested again
 const SURE = 3000; // [ms] in which a second press deletes
 const STEP = 0.05; // [m] between two points of a lesson
-const JUMP = 1; // [m] of a robot whose world was reset
+const JUMP = 0.3; // [m] between two states of a robot whose odometry was reset
 
 export class RoutesPanel {
   /** @type {number[][] | null} */
