@@ -6,6 +6,7 @@ import { multiply, rigid } from "../../../hexapod_control/web/static/drawing/mat
 import { MESHES } from "../../../hexapod_control/web/static/drawing/meshes.js";
 import { painted, ROWS, shared } from "../../../hexapod_control/web/static/drawing/painter.js";
 import { RobotMesh } from "../../../hexapod_control/web/static/drawing/robot_mesh.js";
+import { length, simplified } from "../../../hexapod_control/web/static/drawing/map.js";
 import { Path } from "../../../hexapod_control/web/static/drawing/path.js";
 import { Terrain, corners, worldInOdometry } from "../../../hexapod_control/web/static/drawing/terrain.js";
 
@@ -34,6 +35,14 @@ test("the path adds its distance, counts touch-downs and stays bounded", () => {
   assert.equal(path.prints.length, 1500);
   path.update({ odom: [0, 0, 0], planted: [1] }, pose);
   assert.equal(path.distance, 0, "the world was reset");
+});
+
+test("a drawn path keeps its corners, and as many points as a message holds", () => {
+  const corner = [...Array(50).keys()].map((k) => (k < 25 ? [0.1 * k, 0] : [2.5, 0.1 * (k - 25)]));
+  assert.deepEqual(simplified(corner), [[0, 0], [2.4, 0], [2.5, 0], [2.5, 2.4000000000000004]].filter(([x]) => x !== 2.4));
+  const spiral = [...Array(5000).keys()].map((k) => [0.002 * k * Math.cos(k / 20), 0.002 * k * Math.sin(k / 20)]);
+  const kept = simplified(spiral);
+  assert.ok(kept.length <= 200 && length(kept) > 0.8 * length(spiral));
 });
 
 test("the highest box below a point is its ground", () => {
