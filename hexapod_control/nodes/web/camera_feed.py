@@ -10,10 +10,12 @@ from typing import Any
 
 from sensor_msgs.msg import CompressedImage
 
+from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import DISPLAY
 
 TOPIC = "image_raw/compressed"
+MAX_AGE_NS = 10 * 10**9
 MAX_IDLE_S = 5.0  # time without a request after which the subscription ends
 
 
@@ -51,7 +53,10 @@ class CameraFeed:
         if not self._waiting:
             return
         kind = "png" if "png" in message.format else "jpeg"
-        image = {"format": kind, "data": base64.b64encode(bytes(message.data)).decode()}
+        image: dict[str, Any] = {"format": kind, "data": base64.b64encode(bytes(message.data)).decode()}
+        age = self._node.get_clock().now().nanoseconds - messages.nanoseconds(message.header.stamp)
+        if 0 <= age < MAX_AGE_NS:
+            image["age"] = round(1e-6 * age)  # [ms]; left out if the camera has another clock, or none
         for page in self._waiting:
             self._send(page, "image", image)
         self._waiting.clear()

@@ -2,13 +2,15 @@
 """The page in a real Chromium shows the true state of a scripted robot, and explains controls without effect."""
 
 import itertools
+import re
 import threading
 
 import pytest
 from geometry_msgs.msg import Point as PointMessage
+from rclpy.duration import Duration
 from sensor_msgs.msg import CompressedImage
 from support.phantomx import robot
-from support.real_time.web.page_checks import png
+from support.real_time.web.page_checks import COVERED, png
 from support.real_time.web.scripted_robot import FINE
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -39,6 +41,9 @@ NO_3D = """{
   };
   delete HTMLCanvasElement.prototype.transferControlToOffscreen;
 }"""
+OVER_IMAGE = """["left", "right", "stop", "estop", "step"].filter((id) => {
+  const [a, b] = [id, "camera"].map((each) => document.getElementById(each).getBoundingClientRect());
+  return a.left >= b.left && a.right <= b.right && a.top >= b.top && a.bottom <= b.bottom; })"""
 PICTURE = "document.body.dataset.picture"
 LATCHED_VALUES = {"torque": "False", "emergency stop": "latched"}
 ESTOP = (2, "emergency stop: run hexapod reset, then hexapod arm", LATCHED_VALUES)
@@ -380,9 +385,22 @@ def test_the_camera_is_shown_on_request_and_costs_nothing_otherwise(told, monkey
     told.until(lambda: not told.page.js("document.querySelector('#camera-button').hidden"), what="the button")
     assert camera.get_subscription_count() == 0
     told.page.click("#camera-button")
-    timer = told.bench.probe.create_timer(0.05, lambda: camera.publish(CompressedImage(format="png", data=png(7, 3))))
+
+    def shoot():
+        image = CompressedImage(format="png", data=png(7, 3))
+        image.header.stamp = (told.bench.probe.get_clock().now() - Duration(seconds=0.5)).to_msg()
+        camera.publish(image)
+
+    timer = told.bench.probe.create_timer(0.05, shoot)
     size = "[document.querySelector('#camera').naturalWidth, document.querySelector('#camera').naturalHeight]"
     told.until(lambda: told.page.js(size) == [7, 3], what="an image")
+    told.until(lambda: re.match(r"image [5-9]\d\d ms old, ", told.text("#camera-note")), what="the age of the image")
+    told.page.resize(844, 390, touch=True)
+    assert told.page.js(OVER_IMAGE) == ["left", "right", "stop", "estop", "step"], "they lie over the image"
+    assert told.page.js(COVERED) == []
+    told.page.click("#camera")
+    assert told.page.box("#camera")[2] < 422, "the image is small"
+    told.page.resize(1280, 720)
     told.page.click("#camera-button")
     told.until(lambda: camera.get_subscription_count() == 0, what="the end of the subscription")
     told.bench.probe.destroy_timer(timer)
