@@ -41,6 +41,13 @@ def ros_wheels(distribution):
     return [f"ros-rclpy[fastrtps]~={rclpy}", *interfaces, *messages, f"ros-std-srvs~={common}"]
 
 
+def generator_wheels(distribution):
+    """What generates the types of msgs/hexapod_msgs for the wheels; with an installation of ROS colcon builds them."""
+    names = ["ament-package", "rosidl-core-generators", "rosidl-default-generators", "ament-cmake"]
+    names += [f"ament-cmake-{part}" for part in ("gmock", "gtest", "include-directories", "pytest", "ros")]
+    return [*(f"ros-{distribution}-{name}" for name in names), "ros-python-cmake-module", "cmake>=3.22"]
+
+
 def programs():
     """What the console scripts leave open.
 
@@ -98,6 +105,8 @@ setup(
         "gpio": ["gpiod>=2.1"],
         "ros": ros_wheels("jazzy"),
         "ros-kilted": ros_wheels("kilted"),
+        "actions": generator_wheels("jazzy"),
+        "actions-kilted": generator_wheels("kilted"),
         "learning": LEARNING,
         "mcp": ASSISTANT,
         "meshes": MESHES,

@@ -94,7 +94,7 @@ def pytest_ignore_collect(collection_path, config):
 
 # What package.xml leaves out of a distribution, or what only pip has: tests that need it are skipped in words.
 OPTIONAL = {"axe_core_python", "dynamixel_sdk", "evdev", "hypothesis", "mujoco", "rosbags", "scservo_sdk", "segno"}
-OPTIONAL |= {"collada", "gymnasium", "mcp", "onnx", "onnxruntime", "smbus2", "trimesh"}
+OPTIONAL |= {"collada", "gymnasium", "hexapod_msgs", "mcp", "onnx", "onnxruntime", "smbus2", "trimesh"}
 
 
 def skip_without(error):

@@ -325,9 +325,7 @@ class GuardedNode(ReportingNode):
                 return refusal(response, excess)
             try:
                 response = callback(request, response)
-                if self.phase is not Phase.DRIVING:  # it may move the robot: the other nodes hear of that at once
-                    for duty in self.duties:
-                        duty()
+                self.catch_up()
                 return response
             except Exception as error:
                 self.failed(name, error)
@@ -340,6 +338,12 @@ class GuardedNode(ReportingNode):
         if self._introspection != IntrospectionSettings():
             introspect(service, self.get_clock(), self._introspection)
         return service
+
+    def catch_up(self) -> None:
+        """Makes the other nodes of a graph that is not driving hear at once of a request that may move the robot."""
+        if self.phase is not Phase.DRIVING:
+            for duty in self.duties:
+                duty()
 
     def _introspect(self, settings: IntrospectionSettings) -> None:
         changed = settings != self._introspection

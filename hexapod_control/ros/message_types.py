@@ -11,7 +11,17 @@ try:
 except ImportError:  # the ROS wheels lack tf2_msgs
     from hexapod_control.ros.tf2_shim.tf_message import WheelTFMessage as TFMessage
 
-__all__ = ["TFMessage", "message_class"]
+try:
+    from hexapod_msgs import action
+except ImportError:  # optional: without it there are no actions
+    action = None
+
+__all__ = ["TFMessage", "action_class", "message_class"]
+
+
+def action_class(name: str) -> Any:
+    """Returns the class of an action of hexapod_msgs; None if that package is not installed. `Any`: as below."""
+    return getattr(action, name, None)
 
 
 def message_class(kind: str) -> Any:

@@ -135,6 +135,11 @@ class OperatorCommands:
         self.halt()
         self._interrupted = request
 
+    @property
+    def interrupted(self) -> bool:
+        """True while a pause interrupts standing up or sitting down, which `resume` then continues."""
+        return self._interrupted is not None
+
     def resume(self) -> None:
         """Continues what was interrupted, unless another request, a fall or torque off came after it."""
         request = self._interrupted

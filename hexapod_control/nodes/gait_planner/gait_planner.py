@@ -22,6 +22,7 @@ from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
 from hexapod_control.nodes.announcements.robot_file_reports import report_edits, report_implausible_values
+from hexapod_control.nodes.gait_planner.action_input import ActionInput
 from hexapod_control.nodes.gait_planner.motion_input import MotionInput
 from hexapod_control.nodes.gait_planner.payload_input import PayloadInput
 from hexapod_control.nodes.gait_planner.planner_output import (
@@ -112,6 +113,7 @@ class GaitPlannerNode(GuardedNode):
         self.create_subscription(Bool, "armed", self.on_armed, LATCHED_HISTORY)  # a short torque-off counts too
         self.requests = RequestWatch(self, self.planner, self.output)
         self.posture = PostureServices(self, self.commands, self._begin_to_sit, self.requests.begin)
+        self.actions = ActionInput(self, self.commands, self.player, self.motions, self.posture)
         frame = f"{settings.tf_frame_prefix}base_link"
         self.body = PoseGaitFootInput(self, self.commands, self.planner.robot, frame)
         self.legs = LegInput(self, self.commands, self.planner)
@@ -139,10 +141,12 @@ class GaitPlannerNode(GuardedNode):
         self._overruns += dt > LATE_PERIODS * self._period
         self._report_late(dt - self._period)
         self.terrain.show()
-        plan = self.player.step(min(dt, MAX_TICK_PERIODS * self._period))
+        step = min(dt, MAX_TICK_PERIODS * self._period)
+        plan = self.player.step(step)
         self.mishaps.watch()
         self.pauses.watch()
         self.motions.watch()
+        self.actions.watch(plan, step)
         self.legs.watch()
         self.gaits.watch()
         self.payload.watch()
@@ -300,6 +304,7 @@ class GaitPlannerNode(GuardedNode):
         for duty in self.duties:  # beside another graph the other nodes follow this one again
             duty()
         self.commands.close()
+        self.actions.close()
         up = self.planner.state not in (RobotState.UNKNOWN, RobotState.SITTING)  # standing, or changing posture
         self._sits_down = self.settings.sit_on_exit and up and not self.planner.sit()
         if self._sits_down:

@@ -95,6 +95,8 @@ class MotionInput:
         # outcome of the last motion, and until when it is shown [s]
         self._outcome = ""
         self._outcome_until = -math.inf
+        self.ended: list[MotionOutcome] = []  # ends and refusals of the last tick
+        self.read_as = "", ""  # the last file that was read: its name, and that of its motion
         self._list = node.create_publisher(String, "motions", LATCHED)
         self._list.publish(messages.text(",".join(self._motions)))
         node.create_subscription(String, "motion", self.on_motion, COMMAND)
@@ -141,10 +143,11 @@ class MotionInput:
         except MotionError as error:
             self.refuse("motion", Refusal.of(error))
             return
-        if request.text:
-            self._read(request)
-        else:
-            self.play(request.name)
+        self.begin(request)
+
+    def begin(self, request: MotionRequest) -> Refusal | None:
+        """Plays a motion by name, or reads that of a file first. Returns why it is refused now."""
+        return self._read(request) if request.text else self.play(request.name)
 
     def on_cancel(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Ends the present motion at once."""
@@ -172,13 +175,13 @@ class MotionInput:
         self._begin(motion)
         return None
 
-    def _read(self, request: MotionRequest) -> None:
+    def _read(self, request: MotionRequest) -> Refusal | None:
         refusal = self._commands.playing_refusal()
         if refusal:
-            self.refuse(request.title, refusal)
-            return
+            return self.refuse(request.title, refusal)
         self._reader.read(request)
         self._commands.await_motion(request.title)
+        return None
 
     def _begin(self, motion: Choreography) -> None:
         """Plays a motion, after a rehearsal unless it has already passed one."""
@@ -192,6 +195,7 @@ class MotionInput:
 
     def watch(self) -> None:
         """Plays a motion that has been read, and records outcomes; call it after the player's step."""
+        self.ended = []
         self._take()
         for outcome in self._commands.take_outcomes():
             if outcome.reason is not None:
@@ -209,6 +213,7 @@ class MotionInput:
                 self.refuse(name, Refusal.of(error))
             return
         if motion is not None and self._commands.awaited:
+            self.read_as = name, motion.name
             self._begin(motion)
 
     def rehearse(self, seconds: float) -> None:
@@ -228,6 +233,7 @@ class MotionInput:
 
     def show(self, outcome: MotionOutcome) -> None:
         """Shows for OUTCOME_TIME_S how a motion has ended."""
+        self.ended.append(outcome)
         name = as_word(outcome.name)
         percent = _percent(outcome.progress)
         reason = "" if outcome.reason is None else _in_one_line(outcome.reason)

@@ -70,25 +70,28 @@ class PostureServices:
 
     def on_stand(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Stands up, or sets down the feet that are in the air."""
-        return self._answer(response, "stand", self._commands.stand(), "standing up")
+        return self._answer(response, "stand", "standing up")
 
     def on_sit(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Sits down; velocity commands are accepted again after a zero or a silence."""
-        refusal = self._commands.sit()
-        if not refusal:
-            self._block()
-        return self._answer(response, "sit", refusal, "sitting down")
+        return self._answer(response, "sit", "sitting down")
 
     def on_recover(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Stands up after a fall, or continues after the robot was lifted."""
-        return self._answer(response, "recover", self._commands.stand(after_fall=True), "recovering")
+        return self._answer(response, "recover", "recovering")
 
-    def _answer(
-        self, response: Trigger.Response, request: str, refusal: Refusal | None, doing: str
-    ) -> Trigger.Response:
+    def begin(self, request: str) -> Refusal | None:
+        """Passes on one of the requests in ENDS. Returns why it is refused."""
+        commands = self._commands
+        refusal = commands.sit() if request == "sit" else commands.stand(after_fall=request == "recover")
         if not refusal:
+            if request == "sit":
+                self._block()
             self._accepted(request)
-        return answer(response, refusal, f"{doing}, gait_state reports when it is done")
+        return refusal
+
+    def _answer(self, response: Trigger.Response, request: str, doing: str) -> Trigger.Response:
+        return answer(response, self.begin(request), f"{doing}, gait_state reports when it is done")
 
 
 def answer(response: Trigger.Response, refusal: Refusal | None, accepted: str) -> Trigger.Response:
