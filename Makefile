@@ -7,6 +7,7 @@
 # make one ARGS="test/core/gait -k swing"   some of the tests, on the present sources
 # make bench [ARGS="tick bus --robot phantomx"]   computing time, bus load and walking quality, as JSON
 # make soak | style | clean
+# make actions         the types of the actions, msgs/hexapod_msgs, for the ROS wheels of .venv; needs a C++ compiler
 # make docs            the documentation as a site, build/docs/index.html; a warning is a failure
 # make docs-images [ARGS="plots page"]   the pictures of the documentation; make drawings: those drawn by code alone
 # make install-user     the command hexapod of .venv on your PATH, in ~/.local/bin
@@ -16,7 +17,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help install-user sim one mutation test at_idle_priority real_time computing waiting starting ros both colcon bench soak style drawings docs docs-images clean
+.PHONY: help install-user actions sim one mutation test at_idle_priority real_time computing waiting starting ros both colcon bench soak style drawings docs docs-images clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
@@ -81,7 +82,7 @@ mutation: $(VENV)/.package $(VENV)/.test
 
 # Style, the colcon build and tests that only compute run at idle priority, beside the tests that wait in real time.
 # Of the latter, heavy tests start whole graphs and come after the others. The names of repeated tests are printed last.
-test: $(VENV)/.package $(VENV)/.test
+test: $(VENV)/.package $(VENV)/.test $(if $(WITH_ROS),,$(if $(shell command -v c++),$(VENV)/.actions))
 	@rm -f $(REPETITION); result=0; $(MAKE) --no-print-directory -j 2 real_time at_idle_priority || result=$$?; \
 	if [ -s $(REPETITION) ]; then echo "Tests that failed and passed when repeated alone:"; cat $(REPETITION); fi; \
 	exit $$result
@@ -167,6 +168,13 @@ $(VENV)/.package: $(SOURCES) package.xml setup.py setup.cfg | $(VENV)/.made
 	  echo "installing hexapod_control and what it needs into $(notdir $(VENV)) ..."; \
 	  $(PIP_STAGES) ".[$(EXTRAS)]" | $(STAGES); touch $(VENV)/.needs; fi; \
 	rm -rf build *.egg-info
+	@touch $@
+
+actions: $(VENV)/.actions
+
+$(VENV)/.actions: scripts/messages.sh $(shell find msgs -type f) | $(VENV)/.package
+	@echo "generating the types of the actions for $(notdir $(VENV)) ..."
+	@$(PIP) ".[actions$(if $(filter-out jazzy,$(DISTRO)),-$(DISTRO))]"; rm -rf build *.egg-info; scripts/messages.sh $(VENV)
 	@touch $@
 
 # Collecting the tests compiles them; without it every worker of the first `make test` would compile all of them.

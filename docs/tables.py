@@ -168,6 +168,7 @@ OF_ROS = ("/rosout", "/parameter_events", "/parameter_events_descriptors")  # of
 GLOBAL = ("/clock", "/tf", "/tf_static", "/diagnostics")
 OF_EVERY_NODE = ("/clock", "/parameter_events", "/rosout", "robot_nodes")  # topics in the policy of SROS2
 SOMETIMES = ("image_raw/compressed", "*/_service_event")  # topics that a robot has with a parameter only
+ACTIONS = ("change_posture", "guide_feet", "play_motion")
 OWN_SERVICES = tuple(
     f"*/{name}"
     for name in (
@@ -323,12 +324,14 @@ def policy() -> str:
         ("topics", "subscribe", [*OF_EVERY_NODE, *(name for name, item in topics.items() if item.readers)]),
         ("services", "reply", [*OWN_SERVICES, *(name for name, item in services.items() if item.sources)]),
         ("services", "request", [name for name, item in services.items() if item.readers]),
+        ("actions", "execute", ACTIONS),
     )
     operator = (
         ("topics", "publish", [*OF_EVERY_NODE, *commands]),
         ("topics", "subscribe", ["*", "/*"]),
         ("services", "reply", OWN_SERVICES),
         ("services", "request", ["*"]),
+        ("actions", "call", ["*"]),
     )
     return "\n".join((_enclave("robot", robot), _enclave("operator", operator)))
 

@@ -12,6 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 ROOT = Path(__file__).resolve().parents[1]
 NUMBER = 3  # of arguments
+MAINTAINER = r"^ *(<maintainer .*</maintainer>)"
 URLS = {"website": "{}", "repository": "{}.git", "bugtracker": "{}/issues"}
 
 
@@ -27,11 +28,10 @@ def set_project(root, website, maintainer, email):
     """Writes the values into the files of a tree."""
     website = website.rstrip("/")
     element = f"<maintainer email={quoteattr(email)}>{escape(maintainer)}</maintainer>"
+    urls = {kind: (rf'<url type="{kind}">([^<]*)</url>', escape(form.format(website))) for kind, form in URLS.items()}
     changes = {
-        "package.xml": [
-            (r"^ *(<maintainer .*</maintainer>)", element),
-            *((rf'<url type="{kind}">([^<]*)</url>', escape(form.format(website))) for kind, form in URLS.items()),
-        ],
+        "package.xml": [(MAINTAINER, element), *urls.values()],
+        "msgs/hexapod_msgs/package.xml": [(MAINTAINER, element), urls["website"]],
         "CITATION.cff": [(r"^repository-code: (\S+)", URLS["repository"].format(website))],
         "README.md": [(r"\((https://[^\s)]+?)/actions/", website)],
     }

@@ -3,7 +3,7 @@
 # Installs what the tests need from Debian or Ubuntu: as root, or with sudo in CI. Elsewhere `make test` names what is missing.
 set -euo pipefail
 
-PACKAGES=(gcc iproute2 libegl1 libgl1-mesa-dri libopengl0 make python3-venv)
+PACKAGES=(g++ gcc iproute2 libegl1 libgl1-mesa-dri libopengl0 make python3-venv)
 
 # Ubuntu has the browser only as a snap, which no container can install.
 if ! grep -qs '^ID=ubuntu' /etc/os-release; then

@@ -17,10 +17,16 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = re.compile(r"\d+\.\d+\.\d+")
-VERSIONS = {"setup.py": r'^ *version="([^"]+)"', "CITATION.cff": r"^version: [\"']?([^\"'\n]+)"}
+MESSAGES = "msgs/hexapod_msgs/package.xml"
+VERSIONS = {
+    "setup.py": r'^ *version="([^"]+)"',
+    "CITATION.cff": r"^version: [\"']?([^\"'\n]+)",
+    MESSAGES: r"<version>([^<]+)",
+}
 ADDRESSES = {  # type of the address in package.xml that each of these in a file begins with
     "CITATION.cff": ("repository", r"^repository-code: (\S+)"),
     "README.md": ("website", r"\]\((https://[^\s)]+?)/actions/"),
+    MESSAGES: ("website", r'<url type="website">([^<]+)'),
 }
 SECTION = re.compile(r"^(\S.*)\n(-+)\n((?:(?!\S.*\n-+\n).*\n)*)", re.M)
 NEXT = "Forthcoming"

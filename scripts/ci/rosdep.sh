@@ -12,4 +12,4 @@ apt-get install -y -qq --no-install-recommends python3-pip python3-pytest-timeou
 echo "yaml file://$PWD/scripts/rosdep.yaml" >/etc/ros/rosdep/sources.list.d/10-hexapod.list
 rosdep update --rosdistro "$ROS_DISTRO"
 # MuJoCo comes from pip, which Ubuntu's allows only with the second variable.
-HEXAPOD_SIM=1 HEXAPOD_EXTRAS=1 PIP_BREAK_SYSTEM_PACKAGES=1 rosdep install --rosdistro "$ROS_DISTRO" --from-paths . --ignore-src -y
+HEXAPOD_SIM=1 HEXAPOD_EXTRAS=1 PIP_BREAK_SYSTEM_PACKAGES=1 rosdep install --rosdistro "$ROS_DISTRO" --from-paths . msgs --ignore-src -y

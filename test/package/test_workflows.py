@@ -23,7 +23,7 @@ PINNED = {
     "actions/cache@27d5ce7f107fe9357f9df03efb73ab90386fccae": "v5.0.5",
 }
 CALL = re.compile(r"scripts/ci/[\w-]+\.(?:sh|py)(?: [\w.-]+)*")
-ADDRESSES = ("package.xml", "CITATION.cff", "README.md")
+ADDRESSES = ("package.xml", "CITATION.cff", "README.md", "msgs/hexapod_msgs/package.xml")
 RELEASE_FILES = (*ADDRESSES, "setup.py", "CHANGELOG.rst")
 
 
@@ -114,7 +114,8 @@ def test_make_does_not_hand_on_the_libraries_of_the_ros_wheels_that_it_was_start
 @pytest.fixture
 def tree(tmp_path):
     for name in RELEASE_FILES:
-        shutil.copy(ROOT / name, tmp_path)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 
 
@@ -165,6 +166,7 @@ def test_a_prepared_tree_is_ready_for_its_tag(release, tree):
         ("CITATION.cff", "^repository-code:.*", "repository-code: https://a.net", "CITATION.cff: the repository is"),
         ("README.md", "hexapods.net", "example.org", "README.md: the website is https://example.org"),
         ("README.md", r"^\[!\[CI.*", "", "README.md: the website is missing"),
+        (ADDRESSES[-1], "<version>.*</version>", "<version>9.0.0</version>", "hexapod_msgs/package.xml: version is 9"),
     ],
 )
 def test_a_fault_of_a_release_is_named(release, tree, name, pattern, replacement, words):

@@ -88,9 +88,9 @@ def find_node(words: list[str]) -> None:
 
 
 def find_names(words: list[str]) -> None:
-    """Of a topic or a service, with its type, or of a parameter of a node."""
+    """Of a topic, a service or an action, with its type, or of a parameter of a node."""
     named = [word.strip("/") for word in words if word.strip("/") in reference()]
-    types = [word.replace("/msg/", "/").replace("/srv/", "/") for word in words if re.search("/(msg|srv)/", word)]
+    types = [re.sub("/(msg|srv|action)/", "/", word) for word in words if re.search("/(msg|srv|action)/", word)]
     assert len(named) == 1 and types in ([], [reference()[named[0]]])
 
 
@@ -118,7 +118,7 @@ def find_system_packages(words: list[str]) -> None:
     assert set(released) <= set(DISTRIBUTIONS)
     if not released:
         assert {word for word in words[3:] if word not in ("git", "--no-install-recommends")} <= set(
-            re.findall(r"[\w-]+", text("scripts/ci/packages.sh"))
+            re.findall(r"[\w+-]+", text("scripts/ci/packages.sh"))
         )
 
 
@@ -152,7 +152,8 @@ def parse_inner(words: list[str]) -> None:
 
 
 def find_package(words: list[str]) -> None:
-    assert words[2:] in ([], ["--packages-select", node_graph.PACKAGE])
+    both = ["--base-paths", "src", f"src/{node_graph.PACKAGE}/msgs"]
+    assert words[2:] in ([], ["--packages-select", node_graph.PACKAGE], both) and (ROOT / "msgs").is_dir()
 
 
 def find_unit(words: list[str]) -> None:
@@ -211,7 +212,7 @@ CHECKS: dict[str, Callable[[list[str]], None]] = {  # by regular expressions, th
     "ros2 run .*--share hexapod_control": find_shared_file,
     "ros2 run .*[$][(]hexapod ": parse_inner,
     "ros2 .* /?joint_(trajectory_controller|state_broadcaster)": find_controllers,
-    "ros2 (topic|service|param) ": find_names,
+    "ros2 (topic|service|param|action) ": find_names,
     "source /opt/ros/": find_distribution,
     "sudo apt install ": find_system_packages,
     "docker compose ": find_service,

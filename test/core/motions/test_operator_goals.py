@@ -87,7 +87,7 @@ def test_the_opposite_posture_ends_a_goal(lying):
     goal = lying.posture(lies=False)
     assert lying.end(goal, 1.0) is None
     lying.commands.sit()
-    assert "the robot is" in str(lying.end(goal).reason)
+    assert "a stop or a fault came before the end; the robot is" in str(lying.end(goal).reason)
 
 
 def test_a_stop_on_the_way_ends_a_goal(lying):

@@ -138,7 +138,7 @@ def test_a_request_on_a_service_ends_a_motion_that_is_a_goal(operator):
     operator.bench.until(lambda: operator.node.player.name == "wave", 10.0)
     operator.bench.call(Trigger, "cancel_motion")
     status, message = operator.end(goal)
-    assert status == GoalStatus.STATUS_ABORTED and "ended the motion" in message
+    assert status == GoalStatus.STATUS_ABORTED and "a stop or a fault has ended the motion" in message
     goal = operator.begin("play_motion", motion="wave")
     operator.bench.until(lambda: operator.node.player.name == "wave", 10.0)
     assert operator.cancel(goal)[0] == GoalStatus.STATUS_CANCELED
