@@ -203,7 +203,7 @@ def test_feet_are_guided_in_the_frame_of_the_body(body):
 @pytest.mark.parametrize(
     ("service", "asked", "words"),
     [
-        ("stand", ("stand",), "standing up"),
+        ("stand", ("stand", ("after_fall", False)), "standing up"),
         ("sit", ("sit",), "sitting down"),
         ("recover", ("stand", ("after_fall", True)), "recovering"),
     ],
