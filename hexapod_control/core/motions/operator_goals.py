@@ -16,7 +16,7 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Vector
-from hexapod_control.core.walking.foot import Guided
+from hexapod_control.core.walking.foot import Foot, Guided
 
 PATIENCE_S = 3.0  # at rest, after which a goal that is not reached has ended
 SAME_POINT = 0.005  # [m] from its goal, within which a foot that has landed is there
@@ -95,9 +95,15 @@ class FeetGoal:
         self._patience = _Patience(commands, planner)
         self._goals = {leg: self._point(leg) for leg in centers}  # contact points and heights [m, base_footprint]
 
+    def _foot(self, leg: str) -> Foot | None:
+        """The foot of a leg; None unless the robot is on its feet and uses the leg."""
+        walk = self._planner.view.walk
+        names = self._planner.capabilities.robot.leg_names
+        return walk.motion.feet[names.index(leg)] if walk is not None and leg in names else None
+
     def _point(self, leg: str) -> Vector | None:
         """Where the foot of a leg will be, as far as it is known [m, base_footprint]; None unless on its feet."""
-        foot = self._planner.view.foot(leg)
+        foot = self._foot(leg)
         if foot is None:
             return None
         return foot.state.path[-1] if isinstance(foot.state, Guided) else foot.at
@@ -105,7 +111,7 @@ class FeetGoal:
     @property
     def distance(self) -> float:
         """Distance [m] of the foot that is farthest from its point."""
-        feet = ((self._planner.view.foot(leg), goal) for leg, goal in self._goals.items())
+        feet = ((self._foot(leg), goal) for leg, goal in self._goals.items())
         return max((math.dist(foot.at, goal) for foot, goal in feet if foot and goal), default=0.0)
 
     def end(self, plan: TickPlan, dt: float) -> GoalEnd | None:
@@ -115,7 +121,7 @@ class FeetGoal:
             point is not None and goal is not None and math.dist(point, goal) < SAME_POINT
             for point, goal in zip(points.values(), self._goals.values(), strict=True)
         )
-        arrived = all(map(self._planner.view.guided_foot_arrived, self._goals))
+        arrived = all(foot is not None and foot.arrived for foot in map(self._foot, self._goals))
         return GoalEnd() if towards and arrived else self._patience.end(plan, dt, towards=towards)
 
     def cancel(self) -> None:

@@ -49,7 +49,6 @@ from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass, foot_loads, static_margin
 from hexapod_control.core.steering.course_control import CourseControl
 from hexapod_control.core.terrain.height_map import TerrainGrid
-from hexapod_control.core.walking.foot import Foot
 from hexapod_control.core.walking.foothold_plan import Sight
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.walking.walk_settings import WalkSettings
@@ -196,15 +195,9 @@ class PlannerView:
         """Returns the contact points (n, 2) [m, base_footprint] of the neutral stance at the present height."""
         return self.walk.regions.footholds if self.walk is not None else self._context.sequences.neutral_footholds
 
-    def foot(self, leg: str) -> Foot | None:
-        """Returns the foot of a leg, read-only; None unless the robot is on its feet and uses the leg."""
-        names = self._context.robot.leg_names
-        return self.walk.motion.feet[names.index(leg)] if self.walk is not None and leg in names else None
-
     def guided_foot_arrived(self, leg: str) -> bool:
         """Returns True if the foot of a leg has reached its guided goal, or is not guided."""
-        foot = self.foot(leg)
-        return foot is None or foot.arrived
+        return self.walk is None or self.walk.motion.feet[self._context.robot.leg_names.index(leg)].arrived
 
     # --- speed -------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from support.drives import DT, robot, standing_planner
+from support.drives import DT, robot, standing_planner, walk_of
 
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import Twist
@@ -37,6 +37,11 @@ class Rig:
         centers = {leg: (x, y, z + height)}
         assert not self.commands.guide_feet(centers)
         return FeetGoal(self.commands, self.planner, centers)
+
+    @property
+    def height(self):
+        """Of the foot of LEG above the ground [m]."""
+        return walk_of(self.planner).motion.feet[self.planner.robot.leg_names.index(LEG)].z
 
     def end(self, goal, seconds=20.0):
         """The end of a goal; None if it has none within a time."""
@@ -128,7 +133,7 @@ def test_a_foot_that_is_guided_has_reached_its_point_once_it_rests_there(standin
     while (end := goal.end(standing.planner.step(DT), DT)) is None:
         farthest = max(farthest, goal.distance)
     assert end.reason is None and goal.distance < 0.005 < farthest
-    assert standing.planner.view.foot(LEG).z == pytest.approx(height, abs=0.006)
+    assert standing.height == pytest.approx(height, abs=0.006)
 
 
 @pytest.mark.parametrize("request_", ["release", "another point", "halt"])
@@ -149,4 +154,4 @@ def test_a_cancelled_foot_is_set_down(standing):
     assert standing.end(goal).reason is None
     goal.cancel()
     plans = [standing.planner.step(DT) for _ in range(150)]
-    assert all(plans[-1].planted) and math.isclose(standing.planner.view.foot(LEG).z, 0.0, abs_tol=1e-6)
+    assert all(plans[-1].planted) and math.isclose(standing.height, 0.0, abs_tol=1e-6)
