@@ -124,7 +124,8 @@ def test_a_hung_node_is_named_every_control_is_locked_with_the_reason_and_the_ne
     told.tell(inverse_kinematics=None)
     told.until(lambda: "inverse_kinematics has not answered" in told.text("#sentence-text"), 3.0, "a stale node")
     assert told.page.js("document.querySelector('#sentence').dataset.tone") == "unknown"
-    live = "[...document.querySelectorAll('[data-needs]:not([aria-disabled])')].map((e) => e.id || e.textContent)"
+    needy = "[data-needs]:not([data-needs=seat]):not([aria-disabled])"  # to save a place moves nothing
+    live = f"[...document.querySelectorAll('{needy}')].map((e) => e.id || e.textContent)"
     assert told.page.js(live) == []
     why = "inverse_kinematics does not answer: press E-STOP, then start the robot's program again."
     assert told.push_stick() == why
@@ -350,8 +351,10 @@ def test_stop_waits_for_no_frame_of_a_slow_3d_view_which_gives_way_to_the_top_vi
     late, costs = page.js("[late, costs]")
     assert len(late) == presses and max(late) < 0.5 * max(costs) and page.js(PICTURE) == "space", (late, costs)
     page.js("document.querySelector('#pictures [data-picture=top]').click()")
-    for _ in range(2):
+    for _ in range(page.js("document.querySelectorAll('#pictures [data-picture]').length")):
         page.press("v")
+        if page.js(PICTURE) == "space":
+            break
     assert page.js(PICTURE) == "space"
     heights = itertools.cycle((0.05, 0.07))
 
