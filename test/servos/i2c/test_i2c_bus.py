@@ -18,17 +18,13 @@ from hexapod_control.servos.emulator.servo_world import LagWorld
 from hexapod_control.servos.i2c import i2c_bus
 from hexapod_control.servos.i2c.adapter_frames import (
     REPLY,
-    REQUEST,
     AdapterDecoder,
-    decode_messages,
-    encode_messages,
     frame,
 )
 from hexapod_control.servos.i2c.i2c_bus import REPLY_TIMEOUT_S, SmbusPort, open_i2c
 from hexapod_control.servos.i2c.i2c_port import (
     BusStuckError,
     I2cRead,
-    I2cWrite,
     NoAcknowledgeError,
     failure,
     listed,
@@ -36,25 +32,6 @@ from hexapod_control.servos.i2c.i2c_port import (
     scan,
 )
 from hexapod_control.servos.protocol_registry import PROTOCOLS
-
-messages = st.lists(
-    st.one_of(
-        st.builds(I2cWrite, st.integers(0, 0x7F), st.binary(max_size=70)),
-        st.builds(I2cRead, st.integers(0, 0x7F), st.integers(0, 300)),
-    ),
-    max_size=4,
-)
-NOISE = bytes(byte for byte in range(256) if byte != REQUEST)
-
-
-@settings(max_examples=80)
-@given(messages, st.integers(0, 255), st.binary(max_size=5), st.integers(1, 40))
-def test_a_request_arrives_as_it_was_sent_after_noise_and_in_pieces(sent, tag, noise, size):
-    data = bytes(set(noise) & set(NOISE)) + frame(REQUEST, tag, encode_messages(tuple(sent)))
-    decoder, found = AdapterDecoder(REQUEST), []
-    for at in range(0, len(data), size):
-        found += decoder.feed(data[at : at + size])
-    assert [(each.tag, decode_messages(each.body)) for each in found] == [(tag, sent)]
 
 
 @settings(max_examples=80)
