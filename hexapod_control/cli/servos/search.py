@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from collections.abc import Sequence
-from pathlib import Path
 
 from hexapod_control.cli.bounded_options import InputError
 from hexapod_control.cli.servos import bus_access
@@ -17,7 +16,6 @@ from hexapod_control.config.robots.draft.questions.drawings import drawing
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.section_writer import own_file
 from hexapod_control.config.sentence import Sentence
-from hexapod_control.core.robot import Robot
 from hexapod_control.servos.bus.bus_interface import NoAnswerError, PortGoneError
 from hexapod_control.servos.bus.id_addressing import duplicate_ids
 from hexapod_control.servos.bus.serial_port import SerialPort
@@ -28,7 +26,7 @@ from hexapod_control.servos.calibration.steps import identify_joints
 from hexapod_control.servos.line_search import sweep
 from hexapod_control.servos.protocol_registry import PROTOCOLS, refused, scale
 from hexapod_control.servos.settings.save_servo_section import save
-from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
+from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settings
 
 MAX_SWEEP_S = 30  # approximate, shown to the user
 
@@ -193,7 +191,7 @@ def identify(action: ServoAction) -> int:
     jogger = bus_access.servo_jogger(bus, settings, file, action.args.pace)
     state = CalibrationState(file.robot, settings.joints, jogger, TerminalDialog())
     state.help = Sentence("help_wiggle")
-    _show(file.robot)
+    print(*drawing("top", file.robot), sep="\n")
     state.say(Sentence("help_wiggle"))
     try:
         with bus_access.at_work():
@@ -217,14 +215,7 @@ def identify(action: ServoAction) -> int:
     if not agreed:
         print("\nnothing was saved")
         return FAILED
-    return _save(file, dataclasses.replace(settings, joints=tuple(state.joints)))
-
-
-def _save(file: RobotFile, settings: ServoSettings) -> int:
-    backup: Path = save(file, settings, scale(settings.protocol, settings.options))
+    corrected = dataclasses.replace(settings, joints=tuple(state.joints))
+    backup = save(file, corrected, scale(settings.protocol, settings.options))
     print(f"saved; backup of the old file: {backup.name}")
     return DONE
-
-
-def _show(robot: Robot) -> None:
-    print(*drawing("top", robot), sep="\n")

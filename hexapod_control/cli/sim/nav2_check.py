@@ -8,7 +8,7 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-from hexapod_control.cli.bounded_options import InputError, add_number, add_robot
+from hexapod_control.cli.bounded_options import InputError, add_number, add_robot, output_file
 from hexapod_control.config.errors import DONE, FAILED
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.robot_file import load
@@ -34,14 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-recoveries", action="store_true", help="goals only: do not try the recoveries, cancel and preempt"
     )
-    parser.add_argument("--record", type=_gif, metavar="FILE", help="film of the goals from above, .gif")
+    parser.add_argument(
+        "--record", type=output_file("a film", (".gif",)), metavar="FILE", help="film of the goals from above, .gif"
+    )
     parser.add_argument("--log", metavar="FILE", help="where to write the output of all nodes")
-
-
-def _gif(text: str) -> Path:
-    if Path(text).suffix.lower() != ".gif":
-        raise argparse.ArgumentTypeError(f"{text}: must end in .gif")
-    return Path(text)
 
 
 def run(args: argparse.Namespace) -> int:
