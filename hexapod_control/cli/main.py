@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 from hexapod_control.bringup.launch_arguments import GraphError
 from hexapod_control.cli.bounded_options import CommandFailedError, InputError, OneLineParser
-from hexapod_control.config.errors import DONE, FAILED, INTERRUPTED, INVALID_INPUT, ArgumentError, FileError
+from hexapod_control.config.errors import DONE, FAILED, INTERRUPTED, INVALID_INPUT, ArgumentError, FileError, RobotError
 from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.config.ros_names import RosNameError
 from hexapod_control.config.shipped_files import share
@@ -79,7 +79,7 @@ COMMANDS = {
     "sit": Command("drive.request", "make a running robot sit down", ""),
     "stop": Command("drive.request", "make a running robot stop with its feet down", "--namespace /robot1"),
     "recover": Command(
-        "drive.recover", "make a robot that has fallen fold its legs and stand up again", "--namespace /robot1"
+        "drive.request", "make a robot that has fallen fold its legs and stand up again", "--namespace /robot1"
     ),
     "emulate": Command(
         "servos.emulate",
@@ -245,6 +245,8 @@ def main(words: Sequence[str] | None = None) -> int:
         return _report(str(error), INVALID_INPUT)
     except CommandFailedError as error:
         return _report(str(error), FAILED)
+    except RobotError as error:
+        return _report(f"{chosen}: {error}", FAILED)
     except ModuleNotFoundError as error:
         reason = missing_module(error)
         if reason is None:

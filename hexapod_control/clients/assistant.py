@@ -23,11 +23,12 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 
 from hexapod_control.bringup.process_supervisor import StopSignal
-from hexapod_control.clients.bounded_wait import POLL_S, POSTURE_S, BoundedWait, EndRequested, RobotError
+from hexapod_control.clients.bounded_wait import POLL_S, POSTURE_S, BoundedWait, EndRequested
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.motion_client import MotionClient, MotionProgress
 from hexapod_control.clients.patrol_client import PatrolClient
 from hexapod_control.clients.robot_client import COMMAND_PERIOD_S
+from hexapod_control.config.errors import RobotError
 from hexapod_control.config.motion_file import known_motions, request
 from hexapod_control.core.kinematics.se2 import ZERO, Pose
 from hexapod_control.core.names import shortened

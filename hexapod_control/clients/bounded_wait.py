@@ -9,8 +9,7 @@ from collections.abc import Callable
 from hexapod_control.bringup.process_supervisor import StopSignal
 from hexapod_control.clients.robot_client import RobotClient
 from hexapod_control.clients.robot_search import why_no_robot
-from hexapod_control.clients.service_request import MAX_ANSWER
-from hexapod_control.core.names import shortened
+from hexapod_control.config.errors import RobotError
 
 POLL_S = 0.02
 SERVICE_TIMEOUT_S = 3.0
@@ -21,13 +20,6 @@ POSTURE_S = 20.0  # time limit for standing up, for sitting down, and for coming
 
 class EndRequested(Exception):  # noqa: N818 - no error: the user wants to end
     """SIGINT, SIGTERM or SIGHUP has arrived."""
-
-
-class RobotError(RuntimeError):
-    """The robot did not do what was requested; the message is for the user."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(shortened(text, MAX_ANSWER))
 
 
 def drive_limit(planned: float) -> float:

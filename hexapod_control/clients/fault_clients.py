@@ -10,9 +10,10 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from hexapod_control.clients import service_request
-from hexapod_control.clients.bounded_wait import ARMING_S, DISCOVERY_S, RobotError, wait_until
+from hexapod_control.clients.bounded_wait import ARMING_S, DISCOVERY_S, wait_until
 from hexapod_control.clients.robot_search import why_no_robot
-from hexapod_control.clients.service_request import MAX_ANSWER, ServiceRequest
+from hexapod_control.clients.service_request import ServiceRequest
+from hexapod_control.config.errors import MAX_ANSWER, RobotError
 from hexapod_control.core.names import enumerated, shortened
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.ros.client_node import ClientNode

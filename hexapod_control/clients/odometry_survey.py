@@ -20,12 +20,11 @@ from hexapod_control.clients.bounded_wait import (
     SERVICE_TIMEOUT_S,
     BoundedWait,
     EndRequested,
-    RobotError,
     drive_limit,
 )
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import RobotClient
-from hexapod_control.config.errors import RobotFileError
+from hexapod_control.config.errors import RobotError, RobotFileError
 from hexapod_control.config.robots.robot_file import load, odometry_scale
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, wrap
 from hexapod_control.core.sensing.odometry import WITH_IMU

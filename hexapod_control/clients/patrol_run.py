@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from hexapod_control.bringup.process_supervisor import StopSignal
-from hexapod_control.clients.bounded_wait import POSTURE_S, BoundedWait, EndRequested, RobotError, wait_until
+from hexapod_control.clients.bounded_wait import POSTURE_S, BoundedWait, EndRequested, wait_until
 from hexapod_control.clients.patrol_client import PatrolClient
 from hexapod_control.clients.robot_client import COMMAND_PERIOD_S
 from hexapod_control.clients.robot_search import why_no_robot
-from hexapod_control.config.errors import DONE, FAILED
+from hexapod_control.config.errors import DONE, FAILED, RobotError
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, wrap
 from hexapod_control.core.steering.path_following import (
     Pursuit,

@@ -20,10 +20,11 @@ from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from std_msgs.msg import String
 
 from hexapod_control.bringup.process_supervisor import StopSignal
-from hexapod_control.clients.bounded_wait import DISCOVERY_S, SERVICE_TIMEOUT_S, BoundedWait, EndRequested, RobotError
+from hexapod_control.clients.bounded_wait import DISCOVERY_S, SERVICE_TIMEOUT_S, BoundedWait, EndRequested
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.motion_client import MotionProgress
 from hexapod_control.clients.robot_client import RobotClient
+from hexapod_control.config.errors import RobotError
 from hexapod_control.config.policy_file import Policy
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.motions.motion_topics import MotionState

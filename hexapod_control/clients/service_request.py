@@ -10,10 +10,9 @@ from rclpy.node import Node
 from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
 
+from hexapod_control.config.errors import MAX_ANSWER
 from hexapod_control.core.names import shortened
 from hexapod_control.ros.operator_requests import STEPS
-
-MAX_ANSWER = 1000  # characters of an answer of the robot that are shown
 
 
 def clients(node: Node, *requests: str) -> dict[str, Client]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of YAML files edited by users and of command-line options, exit codes, and the signals that end a program."""
+"""Errors of YAML files, of command-line options and of the robot, exit codes, and the signals that end a program."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ BACKGROUND_SIGNALS = (signal.SIGTTIN, signal.SIGTTOU)  # of a terminal, to a pro
 # characters of a message
 MAX_KEY_LENGTH = 120
 MAX_PART_LENGTH = 600
+MAX_ANSWER = 1000  # of the robot
 
 
 def signal_exit_code(number: int) -> int:
@@ -26,6 +27,13 @@ def signal_exit_code(number: int) -> int:
 
 
 INTERRUPTED = signal_exit_code(signal.SIGINT)  # exit code after Ctrl-C
+
+
+class RobotError(RuntimeError):
+    """The robot did not do what was requested; the message is for the user."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(shortened(text, MAX_ANSWER))
 
 
 class ArgumentError(ValueError):

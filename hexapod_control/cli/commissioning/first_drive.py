@@ -14,10 +14,11 @@ from typing import TypeVar
 from hexapod_control.bringup import node_graph, shared_process
 from hexapod_control.bringup.process_supervisor import NodeExitError, StopSignal, Supervisor, stop_requests
 from hexapod_control.cli.servos.bus_access import Interrupted
-from hexapod_control.clients.bounded_wait import ARMING_S, POSTURE_S, BoundedWait, EndRequested, RobotError, wait_until
+from hexapod_control.clients.bounded_wait import ARMING_S, POSTURE_S, BoundedWait, EndRequested, wait_until
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import RobotClient
 from hexapod_control.clients.sensing_client import SensingClient
+from hexapod_control.config.errors import RobotError
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.calibration.pose_recording import PoseTour

@@ -15,7 +15,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from hexapod_control.clients.assistant import FORWARD, LEFT, TURN, Assistant, Motion
-from hexapod_control.clients.bounded_wait import RobotError
+from hexapod_control.config.errors import RobotError
 from hexapod_control.config.motion_file import known_motions
 from hexapod_control.core.quantity import Quantity, QuantityError
 

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
-from hexapod_control.config.errors import DONE, FAILED
+from hexapod_control.config.errors import DONE
 
 OUTCOMES = {"lost": "folded away", "back": "unfolded"}  # by request
 
@@ -23,15 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Waits until the leg is folded or unfolded. Returns 0; 1 if the robot refused or did not do it."""
-    from hexapod_control.clients.bounded_wait import RobotError
+    """Waits until the leg is folded or unfolded. Returns 0. Raises RobotError."""
     from hexapod_control.clients.fault_clients import LegClient
 
     with LegClient(args.namespace) as client:
-        try:
-            client.request(args.what, args.leg)
-        except RobotError as error:
-            print(f"hexapod: leg: {error}", file=sys.stderr)
-            return FAILED
+        client.request(args.what, args.leg)
     print(f"{args.leg}: {OUTCOMES[args.what]}")
     return DONE

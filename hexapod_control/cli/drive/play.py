@@ -10,7 +10,7 @@ import sys
 from hexapod_control.bringup.process_supervisor import end_with_parent, stop_requests
 from hexapod_control.cli.bounded_options import InputError, add_robot
 from hexapod_control.clients.motion_client import MotionProgress, ProgressBar
-from hexapod_control.config.errors import DONE, FAILED, INVALID_INPUT
+from hexapod_control.config.errors import DONE, INVALID_INPUT, RobotError
 from hexapod_control.config.motion_file import known_motions, load_motion, request
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.motions.motion_steps import MotionError
@@ -35,9 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Plays a motion to its end. Returns 0; 1 if it was cancelled or refused; 2 if its rehearsal found an error.
+    """Plays a motion to its end. Returns 0; 2 if its rehearsal found an error.
 
-    Raises FileError or InputError.
+    Raises FileError, InputError, or RobotError if it was cancelled or refused.
     """
     if args.list:
         return _list(load(args.robot).robot)
@@ -77,10 +77,10 @@ def _stop(namespace: str) -> int:
 
     with MotionClient(namespace) as client:
         if not client.wait_for_robot():
-            return _fail(f"no robot subscribes to the topic motion: {why_no_robot(client.robot_namespace)}")
+            raise RobotError(f"no robot subscribes to the topic motion: {why_no_robot(client.robot_namespace)}")
         name = client.playing
         if not client.finish_cycle():
-            return _fail(f"{name} still plays: call cancel_motion, or stop, which end it at once")
+            raise RobotError(f"{name} still plays: call cancel_motion, or stop, which end it at once")
     print(f"{name}: ended" if name else "no motion was playing")
     return DONE
 
@@ -94,7 +94,7 @@ def _play(text: str, namespace: str) -> int:
 
     with stop_requests() as stop, MotionClient(namespace) as client, ProgressBar(sys.stderr) as bar:
         if not client.wait_for_robot():
-            return _fail(f"no robot subscribes to the topic motion: {why_no_robot(client.robot_namespace)}")
+            raise RobotError(f"no robot subscribes to the topic motion: {why_no_robot(client.robot_namespace)}")
         progress = MotionProgress(names, BEGIN_S)
         client.follow(progress.update)
         client.request(motion_request.data)
@@ -107,11 +107,6 @@ def _play(text: str, namespace: str) -> int:
             progress.give_up(confirmed)
         bar.show(progress)
     if progress.failure:
-        return _fail(progress.failure)
+        raise RobotError(progress.failure)
     print(f"{progress.name}: done")
     return DONE
-
-
-def _fail(message: str) -> int:
-    print(f"hexapod: play: {message}", file=sys.stderr)
-    return FAILED

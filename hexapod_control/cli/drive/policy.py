@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from hexapod_control.bringup.process_supervisor import end_with_parent, stop_requests
-from hexapod_control.cli.bounded_options import CommandFailedError, add_robot
+from hexapod_control.cli.bounded_options import add_robot
 from hexapod_control.clients import connection_options
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.policy_file import Policy
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Checks or runs the policy. Returns 0, also after Ctrl-C. Raises FileError, CommandFailedError."""
+    """Checks or runs the policy. Returns 0, also after Ctrl-C. Raises FileError or RobotError."""
     robot = load(args.robot).robot
     saved_capabilities.enable()
     policy = Policy(args.file, robot)
@@ -36,7 +36,6 @@ def run(args: argparse.Namespace) -> int:
         print(f"{args.file}: fits {robot.name}, actions at the level {policy.level}, every {policy.period:g} s")
         return DONE
     end_with_parent(os.getppid())
-    from hexapod_control.clients.bounded_wait import RobotError
     from hexapod_control.clients.policy_client import PolicyClient
 
     with (
@@ -44,8 +43,5 @@ def run(args: argparse.Namespace) -> int:
         PolicyClient(connection_options.connection(args), robot, policy, args.file.stem) as client,
     ):
         print(f"{args.file}: runs on {robot.name} until Ctrl-C; drive with page, gamepad or keyboard", flush=True)
-        try:
-            client.run(stop)
-        except RobotError as error:
-            raise CommandFailedError(f"policy: {error}") from None
+        client.run(stop)
     return DONE

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`hexapod estop`, `reset`, `arm`, `disarm`, `stand`, `sit` and `stop`: one request to a running robot each."""
+"""`hexapod estop`, `reset`, `arm`, `disarm`, `stand`, `sit`, `stop`, `recover`: one request to a running robot each."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 
-from hexapod_control.config.errors import DONE, FAILED
+from hexapod_control.config.errors import DONE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,14 +14,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Makes the request that is named as the subcommand. Returns 0, or 1 if the robot refuses or is not there."""
-    from hexapod_control.clients.bounded_wait import RobotError
-    from hexapod_control.clients.fault_clients import RequestClient
+    """Makes the request that is named as the subcommand. Returns 0. Raises RobotError."""
+    from hexapod_control.clients.fault_clients import RecoveryClient, RequestClient
 
-    with RequestClient("request", args.namespace) as client:
-        try:
+    if args.command == "recover":
+        with RecoveryClient(args.namespace) as client:
+            print(client.recover())
+    else:
+        with RequestClient("request", args.namespace) as client:
             print(client.request(args.command))
-        except RobotError as error:
-            print(f"hexapod: {args.command}: {error}", file=sys.stderr)
-            return FAILED
     return DONE

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping
 from typing import Any
 
 from hexapod_control.config import ros_names
-from hexapod_control.config.errors import DONE, FAILED
+from hexapod_control.config.errors import DONE, FAILED, RobotError
 
 LISTENING_S = 2.5  # every node reports once a second
 LEVELS = ("ok", "warning", "ERROR", "stale")
@@ -36,14 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Listens for a moment and prints. Returns 0; 1 if no robot is running or a node reports an error."""
+    """Listens for a moment and prints. Returns 0; 1 if a node reports an error. Raises RobotError."""
     nodes = _received(args.namespace)
     if not nodes:
         from hexapod_control.clients.robot_search import why_no_robot
 
         reason = why_no_robot(ros_names.namespace(args.namespace))
-        print(f"hexapod: status: no node reports on /diagnostics: {reason}", file=sys.stderr)
-        return FAILED
+        raise RobotError(f"no node reports on /diagnostics: {reason}")
     if args.json:
         print(json.dumps(nodes, indent=2))
     else:

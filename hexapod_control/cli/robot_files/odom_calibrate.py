@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hexapod_control.cli.bounded_options import CommandFailedError, InputError, add_number
 from hexapod_control.clients import connection_options
-from hexapod_control.config.errors import DONE, FAILED
+from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots.robot_file import load, odometry_scale
 from hexapod_control.config.robots.robot_keys import ODOMETRY_SCALE
 from hexapod_control.config.section_writer import own_file, save_section
@@ -48,7 +48,6 @@ def run(args: argparse.Namespace) -> int:
         for name in COMMANDED:
             if getattr(args, f"measured_{name}") is None and not sys.stdin.isatty():
                 raise InputError(f"--measured-{name}: must be given, as there is no terminal to ask on")
-        from hexapod_control.clients.bounded_wait import RobotError
         from hexapod_control.clients.odometry_survey import SurveyDrives, survey
 
         def ask(name: str, by_odometry: float) -> float:
@@ -56,11 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
         options = connection_options.connection(args)
         drives = SurveyDrives(args.distance, args.turn)
-        try:
-            factors = survey(options, drives, path, ask, lambda text: print(text, flush=True))
-        except RobotError as failure:
-            print(f"hexapod: {failure}", file=sys.stderr)
-            return FAILED
+        factors = survey(options, drives, path, ask, lambda text: print(text, flush=True))
     return _write(args, path, factors)
 
 

@@ -18,12 +18,12 @@ from typing import NamedTuple, NoReturn
 from hexapod_control.bringup import node_graph, shared_process
 from hexapod_control.bringup.launch_arguments import ParameterValue
 from hexapod_control.bringup.process_supervisor import NodeExitError, StopSignal, Supervisor, stop_requests
-from hexapod_control.clients.bounded_wait import POSTURE_S, BoundedWait, EndRequested, RobotError, drive_limit
+from hexapod_control.clients.bounded_wait import POSTURE_S, BoundedWait, EndRequested, drive_limit
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.keyboard_pilot import HELP, KeyboardPilot
 from hexapod_control.clients.robot_client import SimulationClient
 from hexapod_control.clients.terminal import Terminal, TerminalClosed
-from hexapod_control.config.errors import DONE, FAILED
+from hexapod_control.config.errors import DONE, FAILED, RobotError
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.gait.gait_table import Gait, GaitSelection
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, log, wrap
