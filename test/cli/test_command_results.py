@@ -18,6 +18,7 @@ CHECKED = {  # command, or action of `hexapod servos` -> the test in which what 
     "sim": "cli/sim/test_restarts.py",
     "play": "clients/test_play.py::test_a_refusal_of_the_robot_is_printed_with_line_and_time",
     "leg": "nodes/gait_planner/test_leg_input.py",
+    "policy": "nodes/gait_planner/test_policy_input.py::test_targets_with_the_names_of_another_robot_are_refused",
     "status": "cli/drive/test_status.py",
     **dict.fromkeys(("estop", "reset", "arm", "disarm", "stand", "sit", "stop"), "cli/drive/test_request.py"),
     "recover": "nodes/gait_planner/test_mishap_topics.py"
