@@ -155,6 +155,10 @@ def gather(root: SystemRoot, user: str, robot: str, workspace: str, pi: str, por
     for name, path in paths.items():
         if not _PLAIN_PATH.fullmatch(path):
             raise ArgumentError(name, path, "must be an absolute path of letters, digits and . / + - _", "rename it")
+    if not root.exists(paths["robot"]):
+        raise ArgumentError(
+            "robot", paths["robot"], "there is no such file", "copy yours there, or name it with --robot"
+        )
     file = load(root.local_path(root.real(paths["robot"])))
     model = PI_MODELS[pi] if pi else pi_model(root.text(MODEL))
     servos = servo_settings(file)

@@ -63,7 +63,8 @@ def run(args: argparse.Namespace) -> int:
         if args.undo:
             return _undo(root)
         user = args.user or os.environ.get("SUDO_USER") or pwd.getpwuid(os.getuid()).pw_name
-        facts = gather(root, user, args.robot, args.workspace or _own_workspace(root), args.pi, args.port)
+        robot, workspace = (_absolute(root, path) for path in (args.robot, args.workspace or _own_workspace(root)))
+        facts = gather(root, user, robot, workspace, args.pi, args.port)
         findings = {step: step.find(facts) for step in STEPS}
         failures = 0
         _print_table(findings)
@@ -86,6 +87,11 @@ def run(args: argparse.Namespace) -> int:
         return INTERRUPTED
     all_fine = all(step.find(facts).state in FINE for step in STEPS)
     return DONE if all_fine and not refusal and not failures else FAILED
+
+
+def _absolute(root: SystemRoot, path: str) -> str:
+    """A path of the running system from its root; of another system it stays as it is, and so does an empty one."""
+    return os.path.abspath(path) if path and root.is_running else path
 
 
 def _own_workspace(root: SystemRoot) -> str:

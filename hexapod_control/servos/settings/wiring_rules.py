@@ -138,7 +138,7 @@ def line(case: Wiring) -> Iterator[Finding]:
         yield Finding("servos.baud", f"is {case.servos.baud}", what, f"usual is {case.kind.baud}")
     for key, value, wanted in (("io.bus", case.io.bus, "i2c"), *_device(case.io)):
         if wanted not in value:
-            yield Finding(key, f"is {value}", f"such a path has {wanted} in its name", f"ls /dev/{wanted}*")
+            yield Finding(key, f"is {value}", f"must have {wanted} in its name", f"one of /dev/{wanted}*")
 
 
 def _device(io: IoSettings) -> Iterator[tuple[str, str, str]]:

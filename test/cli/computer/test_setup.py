@@ -261,7 +261,7 @@ def test_settings_that_the_program_cannot_change_have_a_remedy(image, capsys):
     [
         (["--user", "nobody-here"], "--user: nobody-here, has no account"),
         (["--robot", "/home/anna/my robot.yaml"], "--robot: /home/anna/my robot.yaml, must be an absolute path"),
-        (["--robot", "/home/anna/none.yaml"], "none.yaml"),
+        (["--robot", "/home/anna/none.yaml"], "/home/anna/none.yaml, there is no such file, copy yours there"),
         (["--root", "/no/such/folder"], "--root: /no/such/folder: is not a folder"),
     ],
 )
@@ -269,6 +269,12 @@ def test_bad_input_is_refused_in_one_line(image, options, words, capsys):
     assert setup(image, *options) == 2
     error = capsys.readouterr().err
     assert words in error and error.count("\n") == 1
+
+
+def test_the_robot_file_of_this_computer_may_be_named_from_the_present_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["setup", "--dry-run", "--robot", "my_robot.yaml"]) == 2
+    assert f"--robot: {tmp_path}/my_robot.yaml, there is no such file" in capsys.readouterr().err
 
 
 def test_links_stay_within_the_root(image, tmp_path_factory, capsys):
