@@ -117,7 +117,8 @@ def reach(subject: Subject) -> Iterator[Remark]:
     leg = subject.robot.legs[stance.radii.index(radius)]
     share = radius / leg.reach
     figures = {"joint_margin_deg": round(nearest, 2), "step_radius_m": round(radius, 4)}
-    text = f"Every foot can step {1e3 * radius:.0f} mm about its foothold, joints keep {nearest:.0f} deg when standing"
+    steps = f"Every foot can step {1e3 * radius:.0f} mm about its foothold"
+    text = f"{steps}; standing, joints keep {nearest:.0f} deg to their limits"
     poor = share < SMALL_STEP_SHARE
     change = f"move the foothold of {leg.name} to where its joints are mid-range, or away from its neighbour"
     yield Remark(Seriousness.NOTE if poor else Seriousness.FIGURE, "reach", text, change if poor else "", figures)
@@ -163,7 +164,7 @@ def walking(subject: Subject) -> Iterator[Remark]:
     walk = subject.walk
     stall = _stall(subject)
     speed = max(map(abs, walk.twist))
-    what = f"Walking with {speed:.3f} m/s in {walk.gait}"
+    what = f"Walking at {speed:.3f} m/s in {walk.gait}"
     figures: dict[str, object] = {
         "gait": walk.gait,
         "speed_m_s": round(speed, 5),
@@ -315,7 +316,7 @@ def margins(subject: Subject) -> Iterator[Remark]:
             shortened = {name: shares[name] for name in names}
             yield Remark(Seriousness.NOTE, "margin", text, change, {"stride_shares": shortened})
     walk = subject.walk
-    text = f"Walking with {max(map(abs, walk.twist)):.3f} m/s in {walk.gait} the margin is {1e3 * walk.margin:.0f} mm"
+    text = f"Walking at {max(map(abs, walk.twist)):.3f} m/s in {walk.gait} the margin is {1e3 * walk.margin:.0f} mm"
     figures = {"gait": walk.gait, "walking_margin_m": round(walk.margin, 5)}
     tips = walk.margin < MIN_STRIDE_MARGIN
     change = (
