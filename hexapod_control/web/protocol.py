@@ -39,7 +39,7 @@ REQUESTS = {  # what a page may request, and the node that carries it out by a s
     RESTART: "",
 }
 ALWAYS_ALLOWED = ("stop", "estop")  # for every admitted client
-QUERIES = ("urdf", "invite", "terrain", "camera", "map")
+QUERIES = ("urdf", "invite", "terrain", "camera", "map", "report")
 ROUTE_ACTS = ("walk", "save", "delete")
 MAX_ROUTE = 200  # points
 CONTROL_ACTS = ("take", "leave", "give", "keep")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rclpy.timer import Timer
 
 from hexapod_control.config.robots.nav2_parameters import footprint_radius
 from hexapod_control.config.waypoint_file import RouteFolder
@@ -76,8 +77,7 @@ class RouteWalk:
         self._reached = 0
         self._stepped = 0.0  # [s] time of the odometry
         self._waiting = 0.0  # [s]
-        self._timer = node.create_timer(PERIOD_S, self._step, clock=node.steady)
-        self._timer.cancel()  # runs during a walk
+        self._timer: Timer | None = None  # runs during a walk
 
     # --- requests of pages --------------------------------------------------------------------------------------
 
@@ -104,7 +104,8 @@ class RouteWalk:
     def greet(self) -> None:
         """Tells all pages, among them a new one, the routes and the present walk."""
         self._node.threads.run_outside(self._listed, lambda routes: self._send(0, "routes", routes))
-        self._send_route()
+        if self._points:
+            self._send_route()
 
     def show_map(self, page: int) -> None:
         """Sends a page where the lidar sees obstacles [m] in odom."""
@@ -145,6 +146,8 @@ class RouteWalk:
         self._reached = 0
         self._waiting = 0.0
         self._feed.route = RouteProgress(self._name, PursuitPhase.WALKING.value, self._left(0, None))
+        if self._timer is None:
+            self._timer = self._node.create_timer(PERIOD_S, self._step, clock=self._node.steady)
         self._timer.reset()
         self._send_route()
 
@@ -157,7 +160,8 @@ class RouteWalk:
         values = {"name": self._name, "left": self._feed.route.left if self._feed.route else 0.0}
         self._points = ()
         self._feed.route = None
-        self._timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         self._commands.halt()
         self._send_route()
         self._log(level, key, values)

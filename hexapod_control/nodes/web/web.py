@@ -28,6 +28,7 @@ from hexapod_control.nodes.odometry.stored_values import usage_folder
 from hexapod_control.nodes.web.camera_feed import CameraFeed
 from hexapod_control.nodes.web.command_queue import CommandQueue
 from hexapod_control.nodes.web.diagnostics_summary import EventLog, LogEvent
+from hexapod_control.nodes.web.fault_report import FaultReport
 from hexapod_control.nodes.web.laboratory_process import LaboratoryProcess
 from hexapod_control.nodes.web.page_commands import PageCommands
 from hexapod_control.nodes.web.recordings.page_recorder import PageRecorder
@@ -95,6 +96,14 @@ class WebNode(GuardedNode):
         folder = RecordingFolder(_recordings_path(settings.recordings), round(1e6 * settings.recordings_limit))
         files = settings.robot, settings.joint_mapping
         self._recorder = PageRecorder(self, folder, self.server.downloads, files, self._reply)
+        self._report = FaultReport(
+            self,
+            (self._recorder, folder),
+            self.server.downloads,
+            (robot_file.path, usage_folder() / "fault_report.zip"),
+            lambda: {"log": self._log.events, **self._status()},
+            self.server.send,
+        )
         self._laboratory = LaboratoryProcess(
             settings.robot, self.server.send, self._gait_saved, lambda: self.feed.simulated
         )
@@ -212,6 +221,8 @@ class WebNode(GuardedNode):
     def _answer(self, client: int, query: QueryMessage) -> None:
         if query.what == "camera":
             self._camera.request(client)
+        elif query.what == "report":
+            self._report.request(client)
         elif query.what == "map":
             self._routes.show_map(client)
         elif query.what == "terrain":
@@ -226,11 +237,15 @@ class WebNode(GuardedNode):
 
     def _send_status(self) -> None:
         self.feed.evaluate_diagnostics()
-        status = {**self.feed.status(), "speed": self.commands.speed, "camera": self._camera.available}
-        status |= self._recorder.status()
+        status = self._status()
         levels = {name: (each, each.shown_level) for name, each in self.feed.statuses.items()}
         self._send_events(self._log.take(time.time(), levels))
         self.server.send(0, "status", status)
+
+    def _status(self) -> dict[str, Any]:
+        """The fields of a `status` message."""
+        present = {**self.feed.status(), "speed": self.commands.speed, "camera": self._camera.available}
+        return present | self._recorder.status()
 
     def _send_terrain(self, client: int) -> None:
         self.server.send(client, "terrain", {"boxes": self.feed.terrain})
@@ -267,6 +282,7 @@ class WebNode(GuardedNode):
         self._camera.watch()
         self._recorder.watch(self._client_count)
         self._routes.watch()
+        self._report.watch()
         self._report_port()
         new = self.server.displaced - self._displaced
         self._displaced = self.server.displaced

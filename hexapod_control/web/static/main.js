@@ -167,6 +167,7 @@ $("gait").onchange = () => connection.send("gait", { name: $("gait").value });
 for (const button of all("[data-request]")) button.onclick = () => request(button.dataset.request ?? "");
 for (const button of all("[data-speed]")) button.onclick = () => setSpeed(Number(button.dataset.speed));
 $("log-button").onclick = () => sheets.toggle("log");
+$("report").onclick = () => connection.send("query", { what: "report" }) && header.hint(t("report_writing"));
 $("records-button").onclick = () => {
   sheets.open("records");
   $("records").scrollIntoView({ block: "nearest" });

@@ -3,6 +3,7 @@
 
 import base64
 import contextlib
+import io
 import json
 import math
 import re
@@ -14,6 +15,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+import zipfile
 from urllib.parse import unquote
 
 import pytest
@@ -518,6 +520,42 @@ def test_recordings_of_the_folder_are_listed_and_deleted_and_a_refusal_is_logged
         return visitor.received("answer")[-1]["text"]
 
     web.until(lambda: answer().endswith("the recordings take 10 MB, their limit: delete some"))
+
+
+def fault_report(web, visitor):
+    """Requests a report. Returns its name and its files by name."""
+    count = len(visitor.received("download"))
+    visitor.send("query", what="report")
+    web.until(lambda: len(visitor.received("download")) > count, 15.0)
+    offer = visitor.received("download")[-1]
+    address = f"http://127.0.0.1:{web.node.server.port}{offer['address']}"
+    with urllib.request.urlopen(address, timeout=5.0) as answer, zipfile.ZipFile(io.BytesIO(answer.read())) as archive:
+        return offer["file"], {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_a_report_has_log_state_robot_file_and_the_last_minute_and_anybody_may_ask_for_it(make_web, bench, tmp_path):
+    web = make_web(recordings=str(tmp_path))
+    driver, watcher = web.visit(), web.visit()
+    driver.send("control", act="take")
+    driver.send("recording", act="bag", name="none of them")
+    topic = bench.probe.create_publisher(String, "recorded", 1)
+    web.until(topic.get_subscription_count, 15.0)
+    topic.publish(String(data="before the fault"))
+    web.until(lambda: (watcher.received("status")[-1:] or [{}])[-1].get("buffered"), 15.0)
+    file, parts = fault_report(web, watcher)
+    assert file.startswith("hexapod_report_2") and file.endswith(".zip") and not driver.received("download")
+    assert {"system.json", "state.json", "phantomx.yaml"} < set(parts)
+    state = json.loads(parts["state.json"])
+    assert state["log"][0]["text"] == "recording: 'none of them' is not a recording" and "diagnostics" in state
+    (bag,) = (content for name, content in parts.items() if name.endswith(".mcap"))
+    assert b"before the fault" in bag or len(bag) > 500
+
+
+def test_before_anything_is_recorded_the_report_has_the_rest(make_web, tmp_path):
+    web = make_web(recordings=str(tmp_path))
+    visitor = web.visit()
+    web.until(lambda: visitor.received("welcome"))
+    assert set(fault_report(web, visitor)[1]) == {"system.json", "state.json", "phantomx.yaml"}
 
 
 def test_the_page_opens_under_its_address_and_the_host_names_that_are_allowed(make_web):

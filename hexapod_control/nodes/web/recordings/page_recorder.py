@@ -135,6 +135,11 @@ class PageRecorder:
         else:
             getattr(self._live, act)()
 
+    def keep_for_report(self) -> None:
+        """Writes the last minute to a bag, if there is one in memory and none is being written."""
+        if self._live is not None and self._live.buffered and not self.busy:
+            self._live.keep()
+
     def _tell(self, good: bool, text: str) -> None:
         self._send(0, "answer", {"what": "recording", "ok": good, "text": text})
         self.send_list(0)

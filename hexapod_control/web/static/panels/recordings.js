@@ -133,7 +133,7 @@ export class Recordings {
    * @param {any} offer
    */
   async fetch({ what, name, file, address }) {
-    if (what === "bag") return save(address, file);
+    if (what === "bag" || what === "report") return save(address, file);
     this.hint(t("record_reading"));
     try {
       const answer = await fetch(address);
