@@ -551,13 +551,6 @@ def test_a_report_has_log_state_robot_file_and_the_last_minute_and_anybody_may_a
     assert b"before the fault" in bag or len(bag) > 500
 
 
-def test_before_anything_is_recorded_the_report_has_the_rest(make_web, tmp_path):
-    web = make_web(recordings=str(tmp_path))
-    visitor = web.visit()
-    web.until(lambda: visitor.received("welcome"))
-    assert set(fault_report(web, visitor)[1]) == {"system.json", "state.json", "phantomx.yaml"}
-
-
 def test_the_page_opens_under_its_address_and_the_host_names_that_are_allowed(make_web):
     port = make_web(allowed_hosts="robot.example, other.example").node.server.port
     for host, code in (("127.0.0.1", 200), ("robot.example", 200), ("other.example", 200), ("third.example", 403)):
