@@ -205,7 +205,7 @@ def test_commands_go_to_the_part_that_executes_them(page):
 
 def test_a_new_client_gets_status_log_terrain_and_recordings(page):
     page.server.watch(1)
-    assert [(to, kind) for to, kind, _ in page.sent()] == [(0, "status"), (0, "log"), (0, "terrain"), (0, "route")]
+    assert [(to, kind) for to, kind, _ in page.sent()] == [(0, "status"), (0, "log"), (0, "terrain")]
     notes = page.noted()
     assert ("RobotFeed.watch", True) in notes and ("PageRecorder.watch", 1) in notes
     assert ("PageRecorder.send_list", 0) in notes
@@ -213,7 +213,7 @@ def test_a_new_client_gets_status_log_terrain_and_recordings(page):
     page.server.forward(Forward(1, GaitMessage("wave")))
     assert page.sent() == []
     page.server.watch(2)
-    assert len(page.sent()) == 4
+    assert len(page.sent()) == 3
     page.server.watch(1)
     page.server.watch(0)
     assert page.sent() == [] and page.noted()[-1] == ("RobotFeed.watch", False)
