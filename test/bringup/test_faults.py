@@ -83,30 +83,6 @@ def test_the_robot_stops_with_its_feet_in_place_when_the_publisher_dies(bench):
     bench.until(lambda: from_neutral() < NEUTRAL_TOLERANCE, RISING, "feet at neutral")
 
 
-def test_stale_future_and_empty_stamps_have_different_messages(bench):
-    node = bench.planner(enable_stamped_cmd_vel=True)
-    publisher = bench.publisher(TwistStamped, "cmd_vel")
-
-    def send(offset):
-        now = bench.probe.get_clock().now().nanoseconds
-        stamp = messages.time(now + round(offset * 1e9) if offset is not None else 0)
-        publisher.publish(messages.twist_stamped_message(Twist(0.05, 0.0, 0.0), stamp))
-
-    send(-10.0)
-    bench.until(lambda: "10 s old, more than cmd_vel_timeout 0.5 s: refused; " in node.velocity.last_refusal)
-    send(3600.0)
-    bench.until(lambda: "s in the future: refused; synchronise the clocks" in node.velocity.last_refusal)
-    assert node.velocity.filter.twist.is_zero
-    send(None)
-    bench.until(lambda: not node.velocity.filter.twist.is_zero)
-    assert "the stamp is zero: accepted, but only its arrival time is checked" in node.last_report("cmd_vel no stamp")
-    logged = node.sent_reports["cmd_vel no stamp"].logged
-    send(None)
-    send(0.0)
-    bench.until(lambda: node.output.last.twist.vx > 0.0)
-    assert node.sent_reports["cmd_vel no stamp"].logged == logged
-
-
 def test_a_publisher_of_the_wrong_type_is_named_with_its_type_and_the_parameter(bench):
     node = bench.planner(enable_stamped_cmd_vel=False)
     other = Context()
@@ -350,16 +326,3 @@ def test_an_exception_in_the_kinematics_is_named_and_the_node_continues(bench, m
     count = len(targets)
     bench.until(lambda: len(targets) > count + 5)
     assert node.planner.state.value == "standing"
-
-
-def test_sources_that_announce_themselves_do_not_conflict(bench):
-    node = bench.planner()
-    second = bench.add(rclpy.create_node("second"))
-    for source in (bench.probe, second):
-        source.create_publisher(String, "driving", 10)
-    Stream(bench, lambda: twist(0.0))
-    Stream(bench, lambda: twist(0.0), node=second)
-    bench.until(lambda: len(node.velocity.sources) == 2, 3.0)
-    bench.until(lambda: len(node.get_publishers_info_by_topic("driving")) == 2, 3.0)
-    node.velocity.check_publishers()
-    assert node.last_report("publishers /probe and /second") == ""

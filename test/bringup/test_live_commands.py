@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands to a standing robot over DDS: commanded feet, arcs, the cycle time, legs that would touch."""
+"""Commands to a standing robot over DDS: commanded feet and arcs."""
 
 import math
 
 import numpy as np
 import pytest
 from geometry_msgs.msg import Transform, Vector3
-from rclpy.parameter import Parameter
 from sensor_msgs.msg import MultiDOFJointState
 from std_msgs.msg import String
 from support.phantomx import robot, standing_joints
-from support.real_time.motion_bench import ALL, BREATH, Motions
+from support.real_time.motion_bench import ALL
 from support.real_time.ros_bench import Stream, reports, twist
 
 from hexapod_control.core.kinematics.leg_kinematics import forward
@@ -48,39 +47,6 @@ def test_a_foot_goes_to_a_commanded_point_and_comes_back_when_it_is_released(ben
     assert reports(node) == []
 
 
-def test_a_foot_command_that_would_tip_the_robot_is_refused_as_a_whole(bench):
-    node = bench.planner()
-    topic = bench.publisher(MultiDOFJointState, "foot_command")
-    topic.publish(foot_command(**points_above_footholds("left_front", "left_middle", "left_rear")))
-    bench.until(lambda: node.last_report("foot"))
-    assert "would not support the robot" in node.last_report("foot")
-    topic.publish(foot_command(left_front=(1.0, 0.0, 0.0)))
-    bench.until(lambda: "out of reach" in node.last_report("foot"))
-    for far in (1e5, 1e308, -1e308):
-        topic.publish(foot_command(left_front=(far, 0.0, far)))
-        bench.until(lambda value=far: f"{value:.3g}" in node.last_report("foot"), 1.0)
-    assert not node.planner.view.walk.motion.guiding
-
-
-@pytest.mark.parametrize(
-    ("message", "reason"),
-    [
-        (foot_command(left_front=(math.nan, 0.0, 0.0)), "translation of foot 'left_front_foot' is nan"),
-        (foot_command(tail=(0.1, 0.0, 0.0)), "foot 'tail_foot' is unknown; this robot has left_front_foot, "),
-        (foot_command("map", left_front=(0.1, 0.0, 0.0)), "its frame is 'map'; send points in base_link"),
-        (MultiDOFJointState(joint_names=["left_front_foot"]), "1 names but 0 transforms"),
-    ],
-)
-def test_an_invalid_foot_command_is_refused_by_name_and_does_not_end_a_motion(bench, tmp_path, message, reason):
-    motions = Motions(bench, tmp_path)
-    motions.play(motions.write("breathe", BREATH, loops=0))
-    motions.until("breathe pose")
-    bench.publisher(MultiDOFJointState, "foot_command").publish(message)
-    bench.until(lambda: motions.node.last_report("refused foot_command"))
-    assert reason in motions.node.last_report("refused foot_command")
-    assert motions.node.player.name == "breathe"
-
-
 def test_a_velocity_brings_the_foot_down_before_the_robot_walks(bench):
     node = bench.planner()
     topic = bench.publisher(MultiDOFJointState, "foot_command")
@@ -116,56 +82,3 @@ def test_an_arc_steers_by_travel_and_curvature(bench, travel, curvature):
     bench.probe.destroy_timer(timer)
     bench.until(lambda: node.output.last.twist.is_zero, 3.0)
     assert reports(node) == ["arc: nothing usable for 0.5 s while walking: stopping; is its sender running?"]
-
-
-@pytest.mark.parametrize(
-    ("arc", "reason"),
-    [
-        (Vector3(x=math.nan, y=0.0), "travel must be in [-0.5, 0.5] m, is nan"),
-        (Vector3(x=0.04, y=2.5), "curvature must be in [-1.999, 1.999]"),
-        (Vector3(x=0.04, y=0.0, z=0.3), "z must be 0, is 0.3"),
-    ],
-)
-def test_an_arc_out_of_bounds_is_refused(bench, arc, reason):
-    node = bench.planner()
-    bench.publisher(Vector3, "arc").publish(arc)
-    bench.until(lambda: node.velocity.last_refusal)
-    assert node.velocity.last_refusal.startswith(f"arc: {reason}")
-    assert node.output.last.twist.is_zero
-
-
-def test_the_cycle_time_can_be_changed_while_walking(bench):
-    node = bench.planner()
-    stream = Stream(bench, lambda: twist(0.03))
-    bench.until(lambda: node.output.last.twist.vx > 0.029)
-    before = node.planner.view.walk.speed.swing_time
-    assert node.set_parameters([Parameter("swing_time_scale", value=1.5)])[0].successful
-    bench.until(lambda: node.planner.view.walk.speed.swing_time == pytest.approx(1.5 * before))
-    assert not node.set_parameters([Parameter("swing_time_scale", value=0.5)])[0].successful
-    assert node.output.last.twist.vx == pytest.approx(0.03)
-    stream.stop()
-
-
-def on_the_line(share):
-    """A point 3 cm above the line from the left middle foot to the left front one."""
-    feet = forward(robot(), standing_joints())
-    front, middle = (feet[robot().leg_names.index(f"left_{place}")] for place in ("front", "middle"))
-    return middle + share * (front - middle) + (0.0, 0.0, 0.03)
-
-
-def test_a_leg_that_would_touch_its_neighbour_is_refused_and_both_are_named(bench):
-    node = bench.planner()
-    bench.publisher(MultiDOFJointState, "foot_command").publish(foot_command(left_front=on_the_line(0.1)))
-    bench.until(lambda: node.last_report("foot"))
-    assert "refused: left_front: at " in node.last_report("foot")
-    assert " m on its path it would touch left_middle" in node.last_report("foot")
-    assert not node.planner.view.walk.motion.guiding
-
-
-def test_legs_about_to_collide_stop_the_robot_and_are_named(bench):
-    node = bench.planner()
-    topic = bench.publisher(MultiDOFJointState, "foot_command")
-    topic.publish(foot_command(left_front=on_the_line(0.45), left_middle=on_the_line(0.5)))
-    bench.until(lambda: node.last_report("blocked") or "refused" in node.last_report("foot"))
-    assert "left_front and left_middle are " in node.last_report("blocked"), node.last_report("foot")
-    assert " mm apart and would touch; the robot waits" in node.last_report("blocked")

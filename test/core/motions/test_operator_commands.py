@@ -94,7 +94,7 @@ def lying():
 @pytest.mark.parametrize("request_", REQUESTS)
 def test_while_the_pose_is_unknown_or_after_closing_every_request_but_a_stop_is_refused(request_):
     unknown = Robot(Planner(robot(NAME)))
-    assert "no joint_states" in str(REQUESTS[request_](unknown.commands))
+    assert "the pose is not known yet: no joint_states have arrived" in str(REQUESTS[request_](unknown.commands))
     assert "no joint_states" in str(unknown.commands.playing_refusal())
     assert "no joint_states" in str(unknown.commands.velocity(FORWARD))
     closed = Robot()

@@ -19,7 +19,7 @@ from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
 from support.drives import GAIT_NAMES
 from support.kits.plain_node import Moment
-from support.phantomx import lying, robot, standing_joints
+from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import STEP, reports, subscribed, twist, walking
 
 from hexapod_control.config.robots.robot_file import load
@@ -241,22 +241,6 @@ def test_sitting_down_is_not_interrupted_by_a_stream_that_ends(bench):
     drive(bench, node, twist(0.08), lambda: node.planner.state.value == "walking")
     assert bench.call(Trigger, "sit").success
     bench.until(lambda: node.planner.state.value == "sitting", 8.0)
-
-
-def test_commands_before_standing_are_ignored_with_the_remedy(bench):
-    node = bench.planner(False)
-    node.planner.set_measured_joints(lying())
-    bench.velocity_publisher().publish(twist(0.1))
-    bench.until(lambda: "call the service stand first" in node.last_report("not standing"))
-    refused = bench.call(Trigger, "stand")
-    assert refused.success
-
-
-def test_standing_up_without_a_known_pose_is_refused_with_the_remedy(bench):
-    bench.planner(False)
-    answer = bench.call(Trigger, "stand")
-    assert not answer.success
-    assert "the pose is not known yet: no joint_states have arrived" in answer.message
 
 
 def test_diagnostics_show_rate_source_and_last_refusal(bench):

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests to gait_planner on its topics and services, each passed on once, and what is reported about them."""
 
+import math
 from concurrent.futures import Future
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from geometry_msgs.msg import Pose
+from geometry_msgs.msg import Pose, Transform, Vector3
 from sensor_msgs.msg import MultiDOFJointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -198,6 +199,22 @@ def test_feet_are_guided_in_the_frame_of_the_body(body):
     commands.refusal = Refusal("out_of_reach", "out of reach")
     node.deliver("foot_command", MultiDOFJointState())
     assert node.report_of("foot") == (ReportLevel.WARNING, "foot_command refused: out of reach")
+
+
+@pytest.mark.parametrize(
+    ("names", "points", "reason"),
+    [
+        (["left_front_foot"], [Vector3(x=math.nan)], "translation of foot 'left_front_foot' is nan"),
+        (["tail_foot"], [Vector3(x=0.1)], "foot 'tail_foot' is unknown; this robot has left_front_foot, "),
+        (["left_front_foot"], [], "1 names but 0 transforms"),
+    ],
+)
+def test_an_invalid_foot_command_is_refused_by_name(body, names, points, reason):
+    node, commands = body
+    message = MultiDOFJointState(joint_names=names, transforms=[Transform(translation=point) for point in points])
+    with pytest.raises(MessageError, match=reason):
+        node.deliver("foot_command", message)
+    assert commands.asked == []
 
 
 @pytest.mark.parametrize(

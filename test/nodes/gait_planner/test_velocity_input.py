@@ -153,10 +153,14 @@ def test_a_refusal_is_remembered_and_reported_every_time(made):
 def test_an_arc_is_passed_on_as_its_twist(made):
     made.node.deliver("arc", Vector3(x=0.03, y=0.5))
     assert made.commands.twists == [made.planner.view.arc_twist(0.03, 0.5)]
-    for refused in (Vector3(x=0.6), Vector3(x=0.03, z=-1.0)):
+    for refused, reason in (
+        (Vector3(x=math.nan), "travel must be in [-0.5, 0.5] m, is nan: refused"),
+        (Vector3(x=0.04, y=2.5), "curvature must be in [-1.999, 1.999]"),
+        (Vector3(x=0.04, z=0.3), "z must be 0, is 0.3: refused"),
+    ):
         made.node.deliver("arc", refused)
-        assert made.input.last_refusal.startswith("arc: ")
-    assert len(made.commands.twists) == 1 and len(made.node.reports["arc bounds"]) == 2
+        assert made.input.last_refusal.startswith(f"arc: {reason}")
+    assert len(made.commands.twists) == 1 and len(made.node.reports["arc bounds"]) == 3
     made.pass_time(TIMEOUT_S + 0.1)
     assert made.commands.timeouts == 1 and made.node.report_of("arc timeout")
 
