@@ -142,13 +142,14 @@ def test_a_rehearsal_takes_no_longer_than_its_time_and_one_tick_of_the_motion(mo
 
 def test_an_unknown_name_is_refused_with_the_nearest_or_with_what_else_to_do(motions):
     known = ", ".join(known_motions())
-    for name, remedy in (("bov", "did you mean bow?"), ("moonwalk", "play your own file with hexapod play FILE")):
+    own = "play your own file with hexapod play FILE"
+    for name, remedy in (("bov", "did you mean bow?"), ("moonwalk", own), ("/etc/passwd", own), ("../wave.yaml", "")):
         motions.ask(name)
         level, text = motions.report
         assert level is ReportLevel.WARNING and remedy in text
         assert text.startswith(f"motion {name} refused: '{name}' is not a known motion, known: {known}, ")
         assert motions.input.state == text.replace(f"motion {name} refused:", f"{name} refused 0")
-    assert not motions.input.busy and len(motions.node.reports["motion"]) == 2
+    assert not motions.input.busy and len(motions.node.reports["motion"]) == 4
 
 
 def test_while_the_pose_is_unknown_motions_are_refused(motions):
