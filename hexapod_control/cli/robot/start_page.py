@@ -48,11 +48,9 @@ class StartPage:
         }
         self._commands: Mapping[str, Callable[[str, str], Words]] = {
             "sim": lambda robot, port: ["sim", "--stay", "--robot", gallery.path(robot), *self._flag("--lan")],
-            "first": lambda robot, port: [
-                *("first", str(gallery.own(robot)), "--page"),
-                *(["--port", port] if port else []),
-                *self._flag("--lan"),
-            ],
+            "first": self._first,
+            "identify": lambda robot, port: [*self._first(robot, port), "--stage", "identify"],
+            "measure": lambda robot, port: [*self._first(robot, port), "--stage", "measure"],
             "robot": lambda robot, port: [
                 *("robot", gallery.path(robot), "web:=true"),
                 *([f"servo_port:={port}"] if port else []),
@@ -73,6 +71,10 @@ class StartPage:
         """Ends the started program."""
         if self._program is not None:
             await self._program.end()
+
+    def _first(self, robot: str, port: str) -> Words:
+        port_words = ["--port", port] if port else []
+        return ["first", str(self._gallery.own(robot)), "--page", *port_words, *self._flag("--lan")]
 
     def _flag(self, word: str) -> Words:
         return [word] if self._lan else []

@@ -17,14 +17,14 @@ import numpy as np
 from hexapod_control.core.calibration.closed_chains import ClosedChains
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
-from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
+from hexapod_control.core.kinematics.leg_clearance import LegNeighbours, body_gaps
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_base, leg_forward
 from hexapod_control.core.kinematics.whole_body import joints_in_pose
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint, static_margin
 from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
 
-POSES = 48  # besides the neutral one, before and after them
+POSES = 32  # besides the neutral one, before and after them
 CANDIDATES = 6  # for each pose that is chosen
 SCALE = (0.06, 0.06, 0.06, 0.4, 0.4, 0.4)  # [m, rad] of a direction
 SHARE = 0.85  # of the way to the limits
@@ -32,6 +32,8 @@ HALVINGS = 7
 JOINT_CLEARANCE = math.radians(6.0)  # [rad] from the joint limits: zeros may be wrong by 4 degrees
 MARGIN_SHARE = 0.3  # of the static margin in the neutral pose
 CLEARANCE = 0.012  # [m] of body and knees from the ground, and between legs
+BODY_CLEARANCE = 0.004  # [m] of legs from the body, or
+BODY_GAP_SHARE = 0.15  # of their gap in the neutral pose, if that is less
 PATH_POINTS = 7  # that are checked between two poses
 PACE = (0.04, 0.04, 0.03, 0.25, 0.25, 0.25)  # [m/s, rad/s] of the moves, on average
 
@@ -43,7 +45,10 @@ class CalibrationPoses:
         self._feasibility = feasibility
         self._robot: Robot = feasibility.capabilities.robot
         self._neighbours = LegNeighbours.of(self._robot)
-        self._margin = MARGIN_SHARE * self._static_margin(self._joints(NEUTRAL), NEUTRAL)
+        neutral = self._joints(NEUTRAL)
+        self._margin = MARGIN_SHARE * self._static_margin(neutral, NEUTRAL)
+        gaps = body_gaps(self._robot, neutral)  # negative where the box of the file is larger than the body
+        self._from_body = np.minimum(gaps, np.minimum(BODY_GAP_SHARE * gaps, BODY_CLEARANCE))
 
     def chosen(self, count: int = POSES, seed: int = 0) -> list[BodyPose]:
         """The poses from the neutral one to the neutral one. A way between two of them is in reach."""
@@ -78,6 +83,7 @@ class CalibrationPoses:
             self._static_margin(joints, pose) >= self._margin
             and self._height(joints, placement) >= CLEARANCE
             and self._neighbours.gap(joints, CLEARANCE).distance >= CLEARANCE
+            and bool((body_gaps(self._robot, joints) >= self._from_body).all())
         )
 
     def _joints(self, pose: BodyPose) -> tuple[LegJoints, ...]:

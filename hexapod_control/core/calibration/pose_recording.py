@@ -17,6 +17,7 @@ from hexapod_control.core.calibration.closed_chains import MIN_FEET, Mask, Stand
 from hexapod_control.core.calibration.pose_choice import travel_time
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
+from hexapod_control.core.kinematics.whole_body import joints_in_pose
 from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.statics.leg_compliance import foot_jacobian
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass_in_footprint, foot_loads
@@ -34,8 +35,13 @@ LIFTED_SHARE = 0.4  # of the weight: with less on all feet together, the robot d
 class PoseTour:
     """Where the body is to be at each time [s] since the start, and what was measured there."""
 
-    def __init__(self, robot: Robot, poses: Sequence[BodyPose], stance: int = 0) -> None:
-        """Starts in the neutral pose. `stance` is the number of this tour of the robot."""
+    def __init__(
+        self, robot: Robot, poses: Sequence[BodyPose], stance: int = 0, *, loads_by_sag: bool = False
+    ) -> None:
+        """Starts in the neutral pose; `stance` is the number of this tour of the robot.
+
+        `loads_by_sag`: its servos report angles but no loads, which then follow from how far they give way.
+        """
         self.poses = tuple(poses)
         self.measured: list[StandingPose] = []
         self.planned: list[BodyPose] = []  # poses of the body in those that were measured
@@ -43,6 +49,7 @@ class PoseTour:
         self.lifted = 0  # poses in which the feet did not bear the weight
         self._robot = robot
         self._stance = stance
+        self._loads_by_sag = loads_by_sag
         self._even = robot.mass * GRAVITY / len(robot.legs)  # [N]
         self._starts = [0.0]  # [s] of the moves, and the end
         self._moves = []  # [s] duration of each
@@ -79,7 +86,7 @@ class PoseTour:
     def take(self, time: float, joints: Array, tilt: Point | None, torques: Array | None) -> None:
         """Takes a sample: joints (n, 3) [rad], roll and pitch [rad] by an IMU, and torques (n, 3) [N m] of the servos.
 
-        Without torques, all feet count as standing.
+        Without torques and loads by sag, all feet count as standing.
         """
         index, elapsed = self._at(time)
         if index != self._index or time >= self.duration:
@@ -97,7 +104,7 @@ class PoseTour:
         if len(self._joints) >= MIN_SAMPLES:
             spread = float(np.ptp(self._joints, axis=0).max())
             joints = np.mean(self._joints, axis=0)
-            loads = self._loads(joints)
+            loads = self._loads(joints, self._held_by(joints))
             if spread > MAX_SPREAD:
                 self.moved += 1
             elif not any(loads):
@@ -113,11 +120,22 @@ class PoseTour:
         self._tilts = []
         self._torques = []
 
-    def _loads(self, joints: Array) -> tuple[float, ...]:
+    def _held_by(self, joints: Array) -> Array | None:
+        """Torques (n, 3) [N m] of the servos in the present pose; None if unknown."""
+        if self._torques:
+            torques: Array = np.mean(self._torques, axis=0)
+            return torques
+        goals = joints_in_pose(self._robot, self._robot.footholds, self.poses[self._index])
+        if not self._loads_by_sag or goals is None:
+            return None
+        stiffness = np.array([[joint.stiffness for joint in leg.joints] for leg in self._robot.legs])
+        held: Array = stiffness * (np.array(goals) - joints)
+        return held
+
+    def _loads(self, joints: Array, torques: Array | None) -> tuple[float, ...]:
         """Loads of the feet in even shares of the weight, 0 in the air; all 0 if together they do not bear it."""
-        if not self._torques:
+        if torques is None:
             return (1.0,) * len(joints)
-        torques = np.mean(self._torques, axis=0)
         loads = [
             -np.linalg.lstsq(foot_jacobian(leg, tuple(angles)).T, effort, rcond=None)[0][2] / self._even
             for leg, angles, effort in zip(self._robot.legs, joints.tolist(), torques, strict=True)

@@ -18,6 +18,8 @@ from hexapod_control.core.robot import Robot
 MIN_SHARE = 0.75  # of the poses in which the robot must have rested on its feet
 MIN_RANGE = math.radians(6.0)  # [rad] planned for a joint, from which on it must be seen to move
 MIN_FOLLOWED = 0.3  # of the planned motion
+HELD_UP = math.radians(12.0)  # [rad] of a joint from where it usually is against its plan: play and weight take less
+HELD_SHARE = 0.1  # of the poses
 MIN_TILT = math.radians(3.0)  # [rad] standard deviation of planned roll or pitch, to judge the IMU by
 MAX_TURN = math.radians(25.0)  # [rad] of the IMU about the vertical
 MAX_BUMP = 0.003  # [m] of the floor under a foot, from the plane through all
@@ -67,21 +69,32 @@ def _imu(tour: PoseTour) -> Refusal | None:
 
 
 def _joints(robot: Robot, tour: PoseTour) -> Refusal | None:
-    """Whether each joint follows what is planned."""
+    """Whether each joint follows what is planned, and nothing holds it up."""
     poses = [joints_in_pose(robot, robot.footholds, pose) for pose in tour.planned]
     rows = [k for k, joints in enumerate(poses) if joints is not None]
     if len(rows) < 2:
         return None
     planned = np.array([poses[k] for k in rows])
     measured = np.array([tour.measured[k].joints for k in rows])
+    off = measured - planned
     planned = planned - planned.mean(0)
     followed = (planned * (measured - measured.mean(0))).sum(0) / np.maximum((planned**2).sum(0), 1e-12)
     followed[np.ptp(planned, axis=0) < MIN_RANGE] = 1.0
     leg, joint = np.unravel_index(int(np.argmin(followed)), followed.shape)
-    if followed[leg, joint] >= MIN_FOLLOWED:
+    if followed[leg, joint] < MIN_FOLLOWED:
+        text = "{joint} does not move: check its horn, its cable and whether it is blocked"
+        return Refusal("joint_still", text, joint=f"{robot.leg_names[leg]}_{JOINTS[joint]}")
+    off = np.abs(off - np.median(off, axis=0))
+    held = (off > HELD_UP).sum(0)
+    leg, joint = np.unravel_index(int(np.argmax(held)), held.shape)
+    if held[leg, joint] <= HELD_SHARE * len(rows):
         return None
-    text = "{joint} does not move: check its horn, its cable and whether it is blocked"
-    return Refusal("joint_still", text, joint=f"{robot.leg_names[leg]}_{JOINTS[joint]}")
+    text = (
+        "{joint} was held up in {count} of {all} poses, by up to {degrees:.0f} deg: does its leg touch the body, "
+        "a cable or something beside it?"
+    )
+    values = {"count": int(held[leg, joint]), "all": len(rows), "degrees": math.degrees(off[:, leg, joint].max())}
+    return Refusal("joint_held_up", text, joint=f"{robot.leg_names[leg]}_{JOINTS[joint]}", **values)
 
 
 def _steps(places: Array, stand: Mask) -> Array:

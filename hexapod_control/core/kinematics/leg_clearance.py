@@ -19,9 +19,13 @@ from itertools import product
 from math import atan2, cos, dist, hypot, sin, sqrt
 from typing import NamedTuple
 
+import numpy as np
+
+from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.robot import Leg, Robot, Vector
 
+BODY_POINTS = 12  # of a capsule's axis that are compared with the body
 MAX_GAP = 0.05  # [m] wider gaps are not computed: no leg moves this far within a tick
 
 
@@ -167,6 +171,19 @@ def capsule_distance(first: Sequence[LegCapsule], second: Sequence[LegCapsule], 
         if x * x + y * y + z * z < apart * apart:
             best = min(best, segment_distance(p, q, a, b) - r - t)
     return best
+
+
+def body_gaps(robot: Robot, joints: Sequence[LegJoints]) -> Array:
+    """Gaps (n,) [m] between the body's box and each leg with joints [rad]; negative where a leg is inside."""
+    legs = [capsules(robot, row, angles) for row, angles in enumerate(joints)]
+    ends = np.array([[(part.start, part.end) for part in leg] for leg in legs])
+    radius = np.array([[part.radius for part in leg] for leg in legs])
+    share = np.linspace(0.0, 1.0, BODY_POINTS)[:, None]
+    points = ends[..., :1, :] + share * (ends[..., 1:, :] - ends[..., :1, :])
+    beyond = np.abs(points - robot.body.center) - np.array(robot.body.size) / 2.0
+    outside = np.linalg.norm(np.maximum(beyond, 0.0), axis=-1) + np.minimum(beyond.max(-1), 0.0)
+    gaps: Array = (outside - radius[..., None]).min((1, 2))
+    return gaps
 
 
 def segment_distance(p: Vector, q: Vector, a: Vector, b: Vector) -> float:

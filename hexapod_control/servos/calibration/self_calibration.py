@@ -43,10 +43,11 @@ from hexapod_control.core.kinematics.body_pose import BodyPose, quaternion_angle
 from hexapod_control.core.kinematics.whole_body import standing_joints
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.statics.leg_compliance import foot_jacobian
+from hexapod_control.core.statics.leg_compliance import compliance, foot_jacobian
+from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
 from hexapod_control.core.workspace.capabilities import Capabilities
-from hexapod_control.servos.bus.bus_interface import RawScale
+from hexapod_control.servos.bus.bus_interface import RawScale, ServoQuantity
 from hexapod_control.servos.calibration.dialog import DONE, Dialog, Prompt, agreed, name, yes_or_no
 from hexapod_control.servos.protocol_registry import PROTOCOLS, scale
 from hexapod_control.servos.settings.io_section import io_settings
@@ -54,12 +55,13 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.save_servo_section import accepted
 from hexapod_control.servos.settings.servo_section import ServoSettings, servo_settings
 
-MIN_TOURS = 2
-MAX_TOURS = 3
+MIN_TOURS = 3
+MAX_TOURS = 5
 SERVO_NOISE = math.radians(0.05)  # [rad] of a measured angle, besides its resolution
 COMMANDED_NOISE = math.radians(0.7)  # [rad] of servos that report no angle: play, and forces between the feet
 MAX_DEVIATION = math.radians(1.0)  # [rad] of a zero that is written
 MAX_COMMANDED_DEVIATION = math.radians(2.0)  # [rad] with servos that report no angle
+GOOD = 2.0  # factor below these: no further tour is made
 USUAL_ZERO = math.radians(8.0)  # [rad] a greater correction, or one of a length or a place [m], needs a yes
 USUAL_LENGTH = 0.005  # [m]
 WRITTEN = 5e-5  # [m] of a length or a hip from which on it is written
@@ -177,15 +179,18 @@ class SelfCalibration:
             if measured:
                 estimate = chains.estimate(measured)
                 loads = np.array([pose.loads for pose in measured if pose.stance == number])
-                finding = estimate_finding(robot, estimate, loads > 0.0, _max_deviation(settings))
+                last = number >= MAX_TOURS
+                most = _max_deviation(settings)
+                finding = estimate_finding(robot, estimate, loads > 0.0, most if last else most / GOOD)
                 if finding is None and number >= MIN_TOURS:
                     return estimate
-                if finding is not None and number >= MAX_TOURS:
+                if finding is not None and last:
                     kept.remove()
                     raise NotCalibratedError(Sentence.of(finding))
                 if finding is not None and number >= MIN_TOURS:
                     self._dialog.say(Sentence("self_once_more", reason=Sentence.of(finding)))
-                used = _for_tour(robot, estimate, len(loads))
+                before = np.zeros_like(estimate.corrections.zeros) if used is None else used.zeros
+                used = _for_tour(robot, estimate, before, loads)
             number += 1
             tour = self._toured(file, settings, poses, number, used)
             if (refusal := tour_finding(robot, tour)) is not None:
@@ -202,18 +207,20 @@ class SelfCalibration:
         corrections: Corrections | None,
     ) -> PoseTour:
         """Takes the robot through the poses, with the corrections so far."""
-        tour = PoseTour(file.robot, poses, number)
-        minutes = tour.duration / 60.0
-        count = max(number, MIN_TOURS)
-        self._dialog.say(Sentence("self_tour", number=number, count=count, poses=len(poses), minutes=minutes))
         with tempfile.TemporaryDirectory(prefix="hexapod_") as folder:
             path = Path(folder, file.path.name)
             text = read_text(file.path, newline="") if corrections is None else corrected(file, settings, corrections)
             path.write_text(text, encoding="utf-8", newline="")
             used = settings
+            loaded = load(path)
             if corrections is not None:
-                loaded = servo_settings(load(path), settings.protocol, settings.port)
-                used = dataclasses.replace(settings, joints=loaded.joints)
+                joints = servo_settings(loaded, settings.protocol, settings.port).joints
+                used = dataclasses.replace(settings, joints=joints)
+            by_sag = ServoQuantity.LOAD not in PROTOCOLS[settings.protocol].can_read and _reported(settings)
+            tour = PoseTour(loaded.robot, poses, number, loads_by_sag=by_sag)
+            minutes = tour.duration / 60.0
+            count = max(number, MIN_TOURS)
+            self._dialog.say(Sentence("self_tour", number=number, count=count, poses=len(poses), minutes=minutes))
             self._record(path, used, tour)
         return tour
 
@@ -302,17 +309,22 @@ def _of_the_file(
     return poses
 
 
-def _for_tour(robot: Robot, estimate: ChainEstimate, count: int) -> Corrections:
-    """What the next tour is made with, after one of `count` poses.
+def _for_tour(robot: Robot, estimate: ChainEstimate, used: Array, loads: Array) -> Corrections:
+    """What the next tour is made with, after one with zeros `used` (n, 3) [rad] and loads (m, n) in even shares.
 
-    A foot that hung in the air is likely higher than estimated, by the deviation of its height: it reaches lower.
+    That is the estimate; but a foot that bore too little reaches lower than in that tour by what makes its leg give way
+    under the load that is missing, and one that bore too much not as low.
     """
-    hung = 1.0 - estimate.weights[-count:].mean(0)
     zeros = estimate.corrections.zeros.copy()
-    for row, (leg, angles) in enumerate(zip(robot.legs, standing_joints(robot), strict=True)):
-        upward = foot_jacobian(leg, angles)[2]
-        variance = estimate.deviations.zeros[row] ** 2
-        zeros[row] += hung[row] * variance * upward / math.sqrt(float(upward**2 @ variance))
+    angles = standing_joints(robot)
+    jacobians = np.array([foot_jacobian(leg, at) for leg, at in zip(robot.legs, angles, strict=True)])
+    give = np.array([compliance(leg, at)[2, 2] for leg, at in zip(robot.legs, angles, strict=True)])
+    lower = give * (1.0 - loads.mean(0)) * robot.mass * GRAVITY / len(robot.legs)
+    known = np.einsum("nj,nj->n", jacobians[:, 2], zeros - used)  # lower than in that tour, by the estimate
+    plane = np.column_stack([robot.footholds, np.ones(len(angles))])
+    known -= plane @ np.linalg.lstsq(plane, known, rcond=None)[0]  # height and tilt of the body share no load
+    missing = np.where(np.sign(lower) * (lower - known) > 0.0, lower - known, 0.0)
+    zeros += np.linalg.solve(jacobians, np.outer(missing, (0.0, 0.0, 1.0))[..., None])[..., 0]
     return dataclasses.replace(estimate.corrections, zeros=np.clip(zeros, -USUAL_ZERO, USUAL_ZERO))
 
 

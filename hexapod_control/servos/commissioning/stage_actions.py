@@ -27,6 +27,12 @@ from hexapod_control.servos.calibration.assign_ids import USUAL_IDS, IdAssignmen
 from hexapod_control.servos.calibration.calibration_state import resting
 from hexapod_control.servos.calibration.dialog import DONE, Back, Choice, Dialog, Prompt, Typed, agreed, name, yes_or_no
 from hexapod_control.servos.calibration.progress_file import ProgressFile
+from hexapod_control.servos.calibration.identification import (
+    IdentificationDialog,
+    NotIdentifiedError,
+    StandRecorder,
+    require_reported,
+)
 from hexapod_control.servos.calibration.self_calibration import NotCalibratedError, SelfCalibration
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.calibration.session import CalibrationSession
@@ -356,6 +362,22 @@ class StageActions:
         except JointWordsError as error:
             raise StageError(Sentence("no_joint_to_repeat", reason=Sentence.of(error))) from None
         raise StageError(Sentence("joint_looks_wrong", joint=name(settings.joints[row].short_name)))
+
+    def identify(self) -> Sentence:
+        """The robot on its stand measures its servos."""
+        file = self._load()
+        settings = self._settings()
+        try:
+            require_reported(settings)
+        except NotIdentifiedError as error:
+            return Sentence.of(error)
+        with self._hardware.open(settings) as bus:
+            jogger = ServoJogger(bus, {}, self._pace, self._sleep)
+            recorder = StandRecorder(bus, jogger, file.robot, settings.joints, sleep=self._sleep)
+            try:
+                return IdentificationDialog(file, settings, recorder, self._dialog).run()
+            except NotIdentifiedError as error:
+                raise StageError(Sentence.of(error)) from None
 
     def weight(self) -> Sentence:
         """Raises the robot from the floor in small steps, and lowers it again."""

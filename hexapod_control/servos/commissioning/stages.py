@@ -52,6 +52,7 @@ STAGES = (
     Stage("limits", 10, "limits"),
     Stage("sensors", 3, "top"),
     Stage("pose", 3, "height"),
+    Stage("identify", 3, "stand"),
     Stage("weight", 5, "weight"),
     Stage("stand_up", 3, "weight"),
     Stage("step", 3, "walk"),

@@ -20,7 +20,8 @@ from hexapod_control.core.calibration.pose_choice import CalibrationPoses, trave
 from hexapod_control.core.calibration.pose_recording import PoseTour, sagged
 from hexapod_control.core.calibration.tour_findings import estimate_finding, tour_finding
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
-from hexapod_control.core.kinematics.whole_body import standing_joints
+from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
+from hexapod_control.core.kinematics.whole_body import joints_in_pose, standing_joints
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.statics.leg_compliance import foot_jacobian
@@ -92,6 +93,39 @@ def test_a_tour_moves_slowly_and_measures_each_pose_once_at_rest():
     assert found(tour, hidden) is None
 
 
+def test_no_pose_brings_a_leg_into_the_body():
+    robot, poses = chosen("phoenix")
+    half = np.array(robot.body.size) / 2.0
+    for pose in poses:
+        for leg, angles in zip(robot.legs, joints_in_pose(robot, robot.footholds, pose), strict=True):
+            axis = hip_to_base(leg, (leg.coxa.length * math.cos(angles[0]), leg.coxa.length * math.sin(angles[0]), 0.0))
+            knee, foot = (np.array(hip_to_base(leg, point)) for point in leg_forward(leg, angles))
+            for start, end in ((np.array(axis), knee), (knee, foot)):
+                points = start + np.linspace(0.0, 1.0, 50)[:, None] * (end - start)
+                beyond = np.maximum(np.abs(points - robot.body.center) - half, 0.0)
+                assert np.linalg.norm(beyond, axis=1).min() > leg.femur.radius
+    assert np.ptp([pose.yaw for pose in poses]) > 0.1  # and yet they are varied
+
+
+def test_servos_that_report_angles_but_no_loads_tell_by_how_far_they_give_way_which_feet_stand():
+    robot, poses = chosen()
+    up = robot.mass * GRAVITY / 6.0
+    loads = np.array((2.0, 1.0, 0.0, 2.0, 0.5, 0.5))
+    tour = PoseTour(robot, poses, loads_by_sag=True)
+    time = 0.0
+    while time < tour.duration + TICK_S:
+        goals = np.array(joints_in_pose(robot, robot.footholds, tour.goal(time)))
+        torques = [
+            -foot_jacobian(leg, tuple(at)).T @ (0.0, 0.0, load * up)
+            for leg, at, load in zip(robot.legs, goals.tolist(), loads, strict=True)
+        ]
+        stiffness = [[joint.stiffness for joint in leg.joints] for leg in robot.legs]
+        tour.take(time, goals - np.array(torques) / stiffness, (0.0, 0.0), None)
+        time += TICK_S
+    assert (tour.planted == (loads > 0.0)).all()
+    assert np.median([pose.loads for pose in tour.measured], axis=0) == pytest.approx(loads, abs=0.1)
+
+
 def test_a_body_that_does_not_rest_and_a_robot_that_is_lifted_are_named():
     hidden = quiet()
     shaking = toured(hidden, lambda time, each: (each[0] + 0.03 * math.sin(40.0 * time), *each[1:]))
@@ -129,6 +163,14 @@ def test_feet_that_bear_load_stand_and_a_robot_at_rest_stands_on_three_at_least(
         (
             "left_rear_femur does not move: check its horn, its cable and whether it is blocked",
             lambda time, each: (np.where(np.arange(18).reshape(6, 3) == 7, 0.5, each[0]), each[1], None),
+        ),
+        (
+            "left_rear_femur was held up in",
+            lambda time, each: (
+                np.where(np.arange(18).reshape(6, 3) == 7, np.maximum(each[0], 0.75), each[0]),
+                each[1],
+                None,
+            ),
         ),
     ],
 )

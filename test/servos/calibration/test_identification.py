@@ -2,6 +2,8 @@
 """The robot on its stand measures its servos, over an emulated line in simulated time."""
 
 import math
+from contextlib import nullcontext
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,6 +22,8 @@ from hexapod_control.servos.calibration.identification import (
     require_reported,
 )
 from hexapod_control.servos.calibration.self_calibration import undo
+from hexapod_control.servos.commissioning import stage_actions
+from hexapod_control.servos.commissioning.stages import CommissioningProgress
 from hexapod_control.servos.settings.servo_section import standard
 
 
@@ -85,6 +89,30 @@ def test_a_robot_that_is_not_on_its_stand_is_refused(simulated_time, own, monkey
 def test_servos_without_angles_are_refused_with_what_cannot_be_known(simulated_time):
     with pytest.raises(NotIdentifiedError, match="cannot be measured by the robot"):
         require_reported(standard(load("phantomx").robot, "ssc32", "/dev/hexapod"))
+
+
+class Stand:
+    """The hardware of `hexapod first` with one robot on its stand."""
+
+    def __init__(self, held):
+        self.open = lambda settings: nullcontext(held.bus)
+
+
+def test_a_stage_of_the_first_evening_measures_the_servos_and_passes_over_those_that_report_nothing(
+    simulated_time, own, monkeypatch
+):
+    monkeypatch.setattr(identification, "SWEEP_SPEED", math.radians(45.0))
+    recorder = partial(identification.StandRecorder, clock=simulated_time.monotonic)
+    monkeypatch.setattr(stage_actions, "StandRecorder", recorder)
+    held = HeldRobot.drawn(simulated_time, 0)
+
+    def measured(protocol):
+        wire = protocol, "/dev/hexapod", 0
+        acts = (Stand(held), Operator([("identify_save", "n")]), 1.0, simulated_time.sleep)
+        return stage_actions.StageActions(lambda: load(own), wire, CommissioningProgress(), *acts).identify().kind
+
+    assert measured("ssc32") == "identify_unreported" and held.is_off
+    assert measured("feetech_st") == "self_nothing_written" and held.is_off
 
 
 def test_a_joint_with_far_more_play_than_the_others_is_an_outlier():

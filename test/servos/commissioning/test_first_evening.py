@@ -94,7 +94,7 @@ def test_new_servos_become_a_calibrated_robot_that_walks(path):
     found = servo_settings(load(path)).joints
     worst = max(abs(a.angle(t.raw(0.3)) - 0.3) for a, t in zip(found, kit.mounted, strict=True))
     assert worst < math.radians(0.2)
-    assert evening.bench.driven == ["stand_up", "step", "walk", "measure"]
+    assert evening.bench.driven == ["identify", "stand_up", "step", "walk", "measure"]
     assert not kit.world.torques.any()
     text = report(evening.machine.progress, path.name, "hexapod next")
     assert "| The supply voltage | 11.1 V without load |" in text and "    hexapod next" in text

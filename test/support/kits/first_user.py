@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 
 from support.kits.calibrating_user import row_of
 from support.kits.operator import Operator
@@ -22,6 +23,7 @@ from hexapod_control.servos.line_search import LineFinding
 
 PACE = 50.0
 DONE = Sentence.of("done")
+MEASURED = ("identify", "measure")  # stages that take minutes, and have tests of their own
 
 
 class Bench:
@@ -100,7 +102,7 @@ class FirstEvening:
         if stage:
             self.machine.repeat(stage)
         acts = StageActions(lambda: load(path), ("", "", 0), progress, self.bench, dialog, PACE, sleep)
-        measured = {"measure": lambda: self.bench.drive(None, "measure")}  # has tests of its own
+        measured = {key: partial(self.bench.drive, None, key) for key in MEASURED}
         self.session = CommissioningSession(self.machine, acts.by_key | measured, acts.relax, dialog, self.file)
 
     def run(self):

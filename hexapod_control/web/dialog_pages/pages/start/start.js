@@ -6,6 +6,7 @@ import { request } from "./requests.js";
 import { LANGUAGES, preferredLanguage, t, useLanguage } from "./texts/texts.js";
 
 const RETRY = 1000; // [ms]
+const READY = ["robot", "identify", "measure"]; // for a robot whose file has its servos
 let robots = [];
 let chosen = ""; // name of a robot
 let view = { ports: [], program: null };
@@ -93,9 +94,12 @@ async function showRobots(name) {
 function showChoice() {
   const real = document.querySelector("[name=where]:checked").value === "real";
   const robot = robots.find((each) => each.name === chosen);
-  $("port").hidden = $("first").hidden = $("robot").hidden = !real;
+  $("port").hidden = $("first").hidden = !real;
+  for (const what of READY) {
+    $(what).hidden = !real;
+    $(what).disabled = !robot?.ready;
+  }
   $("sim").hidden = real;
-  $("robot").disabled = !robot?.ready;
   $("not-ready").textContent = real && robot && !robot.ready ? t("not_ready") : "";
   const copied = robot && !robot.own;
   $("hint").textContent = real ? t(copied ? "hint_copy" : "hint_real", { file: `my_${chosen}.yaml` }) : t("hint_sim");
@@ -113,7 +117,7 @@ async function start(what) {
   if (reply) show(reply);
 }
 
-for (const what of ["sim", "first", "robot", "new"]) $(what).onclick = () => start(what);
+for (const what of ["sim", "first", "new", ...READY]) $(what).onclick = () => start(what);
 $("choose").onchange = showChoice;
 $("choose").onsubmit = (event) => event.preventDefault();
 $("end").onclick = async () => {
