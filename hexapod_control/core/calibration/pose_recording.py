@@ -19,6 +19,7 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.whole_body import joints_in_pose
 from hexapod_control.core.robot import Point, Robot
+from hexapod_control.core.sensing.payload import foot_force
 from hexapod_control.core.statics.leg_compliance import foot_jacobian
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass_in_footprint, foot_loads
 
@@ -137,8 +138,8 @@ class PoseTour:
         if torques is None:
             return (1.0,) * len(joints)
         loads = [
-            -np.linalg.lstsq(foot_jacobian(leg, tuple(angles)).T, effort, rcond=None)[0][2] / self._even
-            for leg, angles, effort in zip(self._robot.legs, joints.tolist(), torques, strict=True)
+            float(foot_force(leg, angles, held)[0]) / self._even
+            for leg, angles, held in zip(self._robot.legs, joints, torques, strict=True)
         ]
         if sum(loads) < LIFTED_SHARE * len(loads):
             return (0.0,) * len(loads)

@@ -18,7 +18,7 @@ from hexapod_control.core.robot import Robot
 MIN_SHARE = 0.75  # of the poses in which the robot must have rested on its feet
 MIN_RANGE = math.radians(6.0)  # [rad] planned for a joint, from which on it must be seen to move
 MIN_FOLLOWED = 0.3  # of the planned motion
-HELD_UP = math.radians(12.0)  # [rad] of a joint from where it usually is against its plan: play and weight take less
+HELD_UP = math.radians(20.0)  # [rad] of a joint from where it usually is against its plan: play and weight take less
 HELD_SHARE = 0.1  # of the poses
 MIN_TILT = math.radians(3.0)  # [rad] standard deviation of planned roll or pitch, to judge the IMU by
 MAX_TURN = math.radians(25.0)  # [rad] of the IMU about the vertical

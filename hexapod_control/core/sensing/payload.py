@@ -79,10 +79,10 @@ def weigh(robot: Robot, joints: Array, torques: Array) -> Payload:
     errors = []  # of `found`, one standard deviation each
     deviations = UNIFORM * _friction(robot, torques)
     for leg, angles, held, deviation in zip(robot.legs, joints, torques, deviations, strict=True):
-        load = _load(leg, angles, held)
+        load = foot_force(leg, angles, held)
         found += load
-        errors += [_load(leg, angles, held + step) - load for step in np.diag(deviation)]
-        errors += [_load(leg, angles + step, held) - load for step in ZERO_DEVIATION * np.eye(3)]
+        errors += [foot_force(leg, angles, held + step) - load for step in np.diag(deviation)]
+        errors += [foot_force(leg, angles + step, held) - load for step in ZERO_DEVIATION * np.eye(3)]
     x, y, _ = center_of_mass(robot, [(c, f, t) for c, f, t in joints.tolist()])
     excess = found / GRAVITY - robot.mass * np.array([1.0, x, y])
     mass = math.copysign(max(abs(float(excess[0])), LEAST_MASS), excess[0])
@@ -101,7 +101,7 @@ def _friction(robot: Robot, torques: Array) -> Array:
     return friction
 
 
-def _load(leg: Leg, angles: Array, torques: Array) -> Array:
+def foot_force(leg: Leg, angles: Array, torques: Array) -> Array:
     """The vertical force on a foot [N], and its moments (3,) with x and y of the foot in base_link [N m].
 
     Joint angles and torques (3,) [rad, N m] of the leg.

@@ -55,7 +55,7 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.save_servo_section import accepted
 from hexapod_control.servos.settings.servo_section import ServoSettings, servo_settings
 
-MIN_TOURS = 3
+MIN_TOURS = 2
 MAX_TOURS = 5
 SERVO_NOISE = math.radians(0.05)  # [rad] of a measured angle, besides its resolution
 COMMANDED_NOISE = math.radians(0.7)  # [rad] of servos that report no angle: play, and forces between the feet

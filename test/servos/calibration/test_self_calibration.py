@@ -6,14 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from support.kits.hidden_robot import HiddenRobot
+from support.kits.hidden_robot import HiddenRobot, holding
 from support.kits.operator import Operator
 
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.core.kinematics.whole_body import standing_joints
 from hexapod_control.core.statics.leg_compliance import foot_jacobian
-from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.servos.calibration import self_calibration
 from hexapod_control.servos.calibration.dialog import Abandoned
 from hexapod_control.servos.calibration.self_calibration import NotCalibratedError, SelfCalibration, undo
@@ -26,7 +25,8 @@ IMU = "io: {imu: {chip: mpu6050, address: 0x68, mounting_deg: [0, 0, 90]}}\n"
 
 @pytest.fixture
 def own(tmp_path, monkeypatch):
-    monkeypatch.setattr(self_calibration, "POSES", 10)
+    for name, value in (("POSES", 10), ("MAX_TOURS", 3), ("GOOD", 1.0)):  # fewer than for good figures
+        monkeypatch.setattr(self_calibration, name, value)
     path = tmp_path / "mine.yaml"
     path.write_text(resolve("phantomx").read_text() + IMU)
     return path
@@ -60,7 +60,7 @@ class Owner:
                 self.hidden.slip()
                 joints, tilt = self.hidden.joints(last) + trims, self.wrong(self.hidden.tilt(last))
             if time > SHOVED_S and len(self.tours) in self.shoved:
-                self.hidden.places[1] += (0.04, 0.0)
+                self.hidden.places[1] += (0.025, 0.0)
                 self.shoved.remove(len(self.tours))
             tour.take(time, joints, tilt, self.torques(joints - trims))
             time += TICK_S
@@ -71,9 +71,7 @@ class Owner:
             return None
         loads = np.ones(6)
         loads[4] = len(self.tours) > self.hanging
-        up = self.hidden.robot.mass * GRAVITY / 6.0
-        pairs = zip(self.hidden.robot.legs, joints.tolist(), loads, strict=True)
-        return np.array([-foot_jacobian(leg, tuple(at)).T @ (0.0, 0.0, load * up) for leg, at, load in pairs])
+        return holding(self.hidden.robot, joints, loads)
 
     def run(self):
         return SelfCalibration(lambda: load(self.path), self.settings, self.record, self.user).run()
@@ -131,7 +129,7 @@ def test_a_finding_ends_it_after_the_first_tour_with_the_file_as_it_was(own):
     assert len(owner.tours) == 1 and own.read_text() == before
 
 
-@pytest.mark.parametrize(("shoved", "tours"), [((1,), 3), ((1, 2, 3), 4), ((1, 2, 3, 4, 5), 5)])
+@pytest.mark.parametrize(("shoved", "tours"), [((1,), 2), ((1, 2), 3), ((1, 2, 3), 3)])
 def test_a_slip_is_forgiven_until_the_last_tour_and_then_nothing_is_written(own, shoved, tours):
     before = own.read_text()
     owner = Owner(own, shoved=shoved)
@@ -145,10 +143,10 @@ def test_a_slip_is_forgiven_until_the_last_tour_and_then_nothing_is_written(own,
 
 def test_a_foot_that_hangs_in_the_air_reaches_lower_in_the_next_tour_and_if_it_never_stands_nothing_is_written(own):
     before = own.read_text()
-    owner = Owner(own, hanging=5)
+    owner = Owner(own, hanging=3)
     with pytest.raises(NotCalibratedError, match=r"the zero of right_middle_.* is known only to 3.0 deg"):
         owner.run()
-    assert len(owner.tours) == 5 and own.read_text() == before
+    assert len(owner.tours) == 3 and own.read_text() == before
     leg, angles = owner.hidden.robot.legs[4], standing_joints(owner.hidden.robot)[4]
     assert 0.003 < foot_jacobian(leg, angles)[2] @ owner.tours[1][1][4] < 0.02  # believed to be higher
 

@@ -11,9 +11,23 @@ import numpy as np
 from hexapod_control.core.calibration.closed_chains import StandingPose
 from hexapod_control.core.kinematics.body_pose import Placement
 from hexapod_control.core.kinematics.whole_body import joints_at_contact
+from hexapod_control.core.statics.leg_compliance import foot_jacobian
+from hexapod_control.core.statics.static_stability import GRAVITY
 
 ZERO = math.radians(4.0)  # [rad]
 LENGTH = 0.003  # [m]
+
+
+def holding(robot, joints, loads):
+    """Torques (n, 3) [N m] of servos that hold legs whose feet bear these even shares of the weight."""
+    even = robot.mass * GRAVITY / len(robot.legs)
+    rows = []
+    for leg, (coxa, femur, tibia), load in zip(robot.legs, joints.tolist(), loads, strict=True):
+        *_, of_femur, of_tibia = leg.moments
+        lower = GRAVITY * of_tibia * math.cos(femur + tibia)
+        own = np.array([0.0, GRAVITY * of_femur * math.cos(femur) + lower, lower])
+        rows.append(own - foot_jacobian(leg, (coxa, femur, tibia)).T @ (0.0, 0.0, load * even))
+    return np.array(rows)
 
 
 class HiddenRobot:
