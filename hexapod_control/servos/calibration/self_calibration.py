@@ -2,8 +2,8 @@
 """The robot measures itself: a dialog that leads it through poses on its own feet, and writes what follows.
 
 The first tour is made with the calibration of the robot file, whose errors let some feet hang in the air and others
-slip; the second one with what was found in the first, so that all feet stand; a third one if the result is not good
-enough. All together give the result. The robot file is written once, at the end; beside it, a record names the backup
+slip; the next ones with what was found so far and with feet that share the load, until all zeros are known well enough.
+All together give the result. The robot file is written once, at the end; beside it, a record names the backup
 for `undo`.
 """
 
@@ -179,16 +179,18 @@ class SelfCalibration:
             if measured:
                 estimate = chains.estimate(measured)
                 loads = np.array([pose.loads for pose in measured if pose.stance == number])
-                last = number >= MAX_TOURS
                 most = _max_deviation(settings)
-                finding = estimate_finding(robot, estimate, loads > 0.0, most if last else most / GOOD)
-                if finding is None and number >= MIN_TOURS:
+                finding = estimate_finding(robot, estimate, loads > 0.0, most)
+                worst = float(estimate.deviations.zeros.max())
+                last = number >= MAX_TOURS
+                if finding is None and number >= MIN_TOURS and (last or worst <= most / GOOD):
                     return estimate
                 if finding is not None and last:
                     kept.remove()
                     raise NotCalibratedError(Sentence.of(finding))
-                if finding is not None and number >= MIN_TOURS:
-                    self._dialog.say(Sentence("self_once_more", reason=Sentence.of(finding)))
+                if number >= MIN_TOURS:
+                    known = Sentence("self_known_to", degrees=_degrees(worst))
+                    self._dialog.say(Sentence("self_once_more", reason=Sentence.of(finding) if finding else known))
                 before = np.zeros_like(estimate.corrections.zeros) if used is None else used.zeros
                 used = _for_tour(robot, estimate, before, loads)
             number += 1
