@@ -36,9 +36,7 @@ LIFTED_SHARE = 0.4  # of the weight: with less on all feet together, the robot d
 class PoseTour:
     """Where the body is to be at each time [s] since the start, and what was measured there."""
 
-    def __init__(
-        self, robot: Robot, poses: Sequence[BodyPose], stance: int = 0, *, loads_by_sag: bool = False
-    ) -> None:
+    def __init__(self, robot: Robot, poses: Sequence[BodyPose], stance: int = 0, *, loads_by_sag: bool = False) -> None:
         """Starts in the neutral pose; `stance` is the number of this tour of the robot.
 
         `loads_by_sag`: its servos report angles but no loads, which then follow from how far they give way.

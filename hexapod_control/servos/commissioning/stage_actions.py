@@ -26,13 +26,13 @@ from hexapod_control.servos.bus.bus_interface import Bus, BusError, ServoQuantit
 from hexapod_control.servos.calibration.assign_ids import USUAL_IDS, IdAssignment
 from hexapod_control.servos.calibration.calibration_state import resting
 from hexapod_control.servos.calibration.dialog import DONE, Back, Choice, Dialog, Prompt, Typed, agreed, name, yes_or_no
-from hexapod_control.servos.calibration.progress_file import ProgressFile
 from hexapod_control.servos.calibration.identification import (
     IdentificationDialog,
     NotIdentifiedError,
     StandRecorder,
     require_reported,
 )
+from hexapod_control.servos.calibration.progress_file import ProgressFile
 from hexapod_control.servos.calibration.self_calibration import NotCalibratedError, SelfCalibration
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.calibration.session import CalibrationSession
