@@ -43,7 +43,7 @@ from hexapod_control.core.robot import (
     ServoTraits,
     WalkDefaults,
 )
-from hexapod_control.core.walking.walk_settings import ECONOMICAL_TEMPO
+from hexapod_control.core.workspace.economical_stance import economical
 from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, max_radii, nominal_stance
 
 _SAME_HIP_M = 0.001  # hips nearer than this coincide
@@ -96,8 +96,6 @@ def _loaded(root: DocumentEntry, *, as_written: bool = True) -> RobotFile:
     names = list(root.children["legs"].children)
     robot_legs = tuple(_leg(name, values) for name, values in zip(names, legs, strict=True))
     robot = _robot(whole, robot_legs, read_gaits(root, robot_legs), read_cameras(root))
-    if robot_keys.ECONOMY.flag(root):
-        robot = replace(robot, walk=replace(robot.walk, tempo=ECONOMICAL_TEMPO))
     if chosen := [row for row, values in enumerate(legs) if robot_keys.FOOTHOLD.key not in values.values]:
         robot = with_footholds(robot, chosen)
     models = tuple(values.text("servo.model") for values in legs)
@@ -106,6 +104,8 @@ def _loaded(root: DocumentEntry, *, as_written: bool = True) -> RobotFile:
         check_gaits(robot, root, whole, legs)
     except RobotFileError as error:
         raise (_cause(root, robot, models, error) if as_written else error) from None
+    if robot_keys.ECONOMY.flag(root):
+        robot = economical(robot)
     servos = plain(root.children["servos"]) if "servos" in root.children else None
     return RobotFile(root.path, robot, models[0], legs[0].text("servo.source"), models, servos, _confirmed(root), root)
 

@@ -42,7 +42,7 @@ ROBOT: tuple[KeyRow, ...] = (
         ),
     ),
 )
-ECONOMY = FlagRow("economy", "steps as slow as the speed allows, up to twice walk.swing_time: they take less power")
+ECONOMY = FlagRow("economy", "other height, width of the stance, gait and slower steps, for least power")
 COMMON: tuple[KeyRow, ...] = (  # under `leg`, or under the name of a leg to override
     NumberRow("coxa.length", Quantity("m", 0.0, 1.0, "coxa axis to femur axis, horizontally")),
     NumberRow("coxa.mass", Quantity("kg", MIN_MASS_KG, 20.0, "centered halfway along the length")),

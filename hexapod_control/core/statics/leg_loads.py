@@ -72,7 +72,15 @@ class LoadedLeg(NamedTuple):
 def greatest_torque_share(
     robot: Robot, feet: ComplexArray, planted: NDArray[np.bool_], center: complex | ComplexArray
 ) -> float:
-    """Greatest torque with which the servos bear the weight, as a share of their stall torque.
+    """The greatest of the torques of `bearing_torques`, as a share of the stall torque."""
+    stall = np.array([[joint.stall_torque for joint in leg.joints] for leg in robot.legs])
+    return float((np.abs(bearing_torques(robot, feet, planted, center)) / stall).max())
+
+
+def bearing_torques(
+    robot: Robot, feet: ComplexArray, planted: NDArray[np.bool_], center: complex | ComplexArray
+) -> Array:
+    """Torques (..., legs, 3) [N m] with which the servos bear the weight.
 
     `feet` (..., legs) and the center of mass `center` (...) are x + i y [m, base_footprint], `planted` (..., legs). The
     legs are springs, and planted feet stay where they are: the body sinks, shifts and tilts until it is in balance.
@@ -80,7 +88,6 @@ def greatest_torque_share(
     arms = feet - np.asarray(center)[..., None]
     jacobians = _jacobians(robot, feet)
     soft = np.array([[1.0 / joint.stiffness for joint in leg.joints] for leg in robot.legs])
-    stall = np.array([[joint.stall_torque for joint in leg.joints] for leg in robot.legs])
     compliances = (jacobians * soft[:, None, :]) @ jacobians.swapaxes(-1, -2) + STRAIGHT * np.eye(3)
     stiffnesses = np.linalg.inv(compliances) * planted[..., None, None]
     moves = np.zeros((*feet.shape, 3, 6))  # of a foot, by displacement and rotation of the body about its center
@@ -94,8 +101,8 @@ def greatest_torque_share(
     forces = stiffnesses @ moves
     weight = np.array([0.0, 0.0, robot.mass * GRAVITY, 0.0, 0.0, 0.0])
     moved = np.linalg.solve((moves.swapaxes(-1, -2) @ forces).sum(axis=-3), weight[:, None])
-    torques = (jacobians.swapaxes(-1, -2) @ (forces @ moved[..., None, :, :]))[..., 0]
-    return float((np.abs(torques) / stall).max())
+    torques: Array = (jacobians.swapaxes(-1, -2) @ (forces @ moved[..., None, :, :]))[..., 0]
+    return torques
 
 
 def _jacobians(robot: Robot, feet: ComplexArray) -> Array:

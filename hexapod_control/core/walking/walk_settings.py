@@ -10,7 +10,6 @@ from hexapod_control.core.workspace.swing_limits import SWING_TIME_SCALES
 from hexapod_control.core.workspace.twist_limits import TwistLimits
 
 TEMPO_RANGE = (SWING_TIME_SCALES[0], SWING_TIME_SCALES[-1])  # of WalkSettings.tempo
-ECONOMICAL_TEMPO = TEMPO_RANGE[1]  # slow swings need less torque for the inertia of motors, and there are fewer of them
 
 
 @dataclass(frozen=True, slots=True)

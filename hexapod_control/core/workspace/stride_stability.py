@@ -8,12 +8,13 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hexapod_control.core.gait.gait_table import Gait
-from hexapod_control.core.kinematics.arrays import Array, read_only
+from hexapod_control.core.kinematics.arrays import Array, ComplexArray, read_only
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.robot import Point, Robot
-from hexapod_control.core.statics.leg_loads import greatest_torque_share
+from hexapod_control.core.statics.leg_loads import bearing_torques, greatest_torque_share
 from hexapod_control.core.statics.moving_mass import neutral_center
 from hexapod_control.core.statics.static_stability import static_margin
 from hexapod_control.core.workspace.stance_regions import DIRECTIONS, StanceRegions, nominal_stance
@@ -68,13 +69,30 @@ def stride_torque(robot: Robot, gait: Gait, stance: StanceRegions, share: float)
 
     In all directions, at the moments of `stride_margin`.
     """
+    return greatest_torque_share(robot, *_stride_feet(robot, gait, stance, share))
+
+
+def stride_heat(robot: Robot, gait: Gait) -> float:
+    """Mean power [W] by which bearing the weight warms the motors, in half strides at the moments of `stride_margin`.
+
+    That of a motor that has only resistive losses.
+    """
+    torques = bearing_torques(robot, *_stride_feet(robot, gait, nominal_stance(robot), 0.5))
+    watts = np.array([[joint.no_load_speed / joint.stall_torque for joint in leg.joints] for leg in robot.legs])
+    return float((torques**2 * watts).sum(axis=(-1, -2)).mean())
+
+
+def _stride_feet(
+    robot: Robot, gait: Gait, stance: StanceRegions, share: float
+) -> tuple[ComplexArray, NDArray[np.bool_], ComplexArray]:
+    """The feet, which of them are planted (phases, directions, legs), and the center of mass (phases, directions)."""
     ahead = np.array([_stance_positions(gait, phase) for phase in gait.critical_phases])[:, None]  # (P, 1, legs)
     along = np.array([complex(*direction) for direction in STRIDE_DIRECTIONS])[:, None]
     footholds = np.array([complex(*foothold) for foothold in stance.footholds])
     planted = ~np.isnan(ahead)
     feet = footholds + share * np.array(stance.radii) * np.where(planted, ahead, 0.0) * along  # (P, directions, legs)
     center = np.full(feet.shape[:-1], complex(*neutral_center(robot)))
-    return greatest_torque_share(robot, feet, np.broadcast_to(planted, feet.shape), center)
+    return feet, np.broadcast_to(planted, feet.shape), center
 
 
 @lru_cache(maxsize=64)

@@ -29,7 +29,7 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import UnreachableFoot
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
-from hexapod_control.core.walking.walk_settings import ECONOMICAL_TEMPO
+from hexapod_control.core.walking.walk_settings import TEMPO_RANGE
 from hexapod_control.nodes.gait_planner import gait_planner
 from hexapod_control.nodes.gait_planner.gait_planner import GaitPlannerNode
 from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput, StartPermission
@@ -581,7 +581,7 @@ def test_the_swing_time_is_that_of_economy_unless_a_parameter_gives_another(benc
     file = tmp_path / "thrifty.yaml"
     file.write_text(f"economy: true\n{load('phantomx').path.read_text()}")
     node = bench.planner(False, robot=str(file))
-    assert node.planner.view.settings.tempo == ECONOMICAL_TEMPO
+    assert node.planner.view.settings.tempo == TEMPO_RANGE[1]
     assert node.set_parameters([Parameter("swing_time_scale", value=1.2)])[0].successful
     assert node.planner.view.settings.tempo == 1.2
 
