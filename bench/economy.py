@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures in physics what `economy: true` in a robot file saves at equal speed.
 
-`python bench/economy.py` walks ideal robots straight ahead at 40 % of their top speed, planner and physics in lock
-step.
+`python bench/economy.py` walks ideal robots straight ahead at 40 % of their top speed, or at --speed, planner and
+physics in lock step.
 
-power    of all servos, by the model of `hexapod check` from torques and speeds of the physics;
-         share: with over without
+W        power of all servos without and with economy, by the model of `hexapod check` from torques and speeds of the
+         physics; share: with over without; motors: the same without their electronics
 ratio    achieved over commanded speed, without and with
 slip     mean of the feet, as in walk_quality.py
 margin   least static margin of the plan
@@ -28,7 +28,7 @@ from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.workspace.capabilities import FORWARD, Capabilities
 from hexapod_control.evaluation.lockstep import CONTROL_PERIOD_S, Lockstep
-from hexapod_control.evaluation.robot_check.checks import servo_power
+from hexapod_control.evaluation.robot_check.checks import IDLE_W, servo_power
 from hexapod_control.evaluation.robot_check.joint_torques import of_servos
 from hexapod_control.evaluation.robot_check.steady_walk import steady_walk
 from hexapod_control.sim.simulation import Simulation
@@ -39,7 +39,10 @@ ROBOTS = (
     *("inline", "octopod", "phantomx", "phoenix", "scratch"),
 )
 SPEED_SHARE = 0.4  # of the top speed without economy
-HEAD = f"{'robot':12s} {'m/s':>6s} {'W':>6s} {'W':>6s} {'share':>6s} {'ratio':>12s} {'slip':>14s} {'margin mm':>10s}"
+HEAD = (
+    f"{'robot':12s} {'m/s':>6s} {'W':>6s} {'W':>6s} {'share':>6s} {'motors':>6s} {'ratio':>12s} {'slip':>14s} "
+    f"{'margin mm':>10s}"
+)
 
 
 class EconomyWalk(NamedTuple):
@@ -90,34 +93,39 @@ def measured(robot_file: RobotFile, course: Course) -> EconomyWalk:
     return EconomyWalk(power, found.ratio, found.slip, margin)
 
 
-def both(robot_file: RobotFile, cycles: int = 4) -> tuple[float, EconomyWalk, EconomyWalk]:
+def both(robot_file: RobotFile, share: float = SPEED_SHARE, cycles: int = 4) -> tuple[float, EconomyWalk, EconomyWalk]:
     """The speed [m/s], and the walks without and with economy."""
     usual, economical = (changed(robot_file, {"economy": economy}) for economy in (False, True))
     capabilities = Capabilities.of(usual.robot)
     gait = capabilities.selection().fastest.name
-    speed = SPEED_SHARE * capabilities.fastest(FORWARD, [gait]).vx
-    course = Course(gait, Twist(speed, 0.0, 0.0), cycles)
-    return speed, measured(usual, course), measured(economical, course)
+    speed = share * capabilities.fastest(FORWARD, [gait]).vx
+    twist = Twist(speed, 0.0, 0.0)
+    walks = (measured(each, Course(each.robot.walk.gait, twist, cycles)) for each in (usual, economical))
+    return speed, *walks
 
 
-def line(name: str, speed: float, usual: EconomyWalk, economical: EconomyWalk) -> str:
-    """One line of the table."""
+def line(name: str, idle: float, speed: float, usual: EconomyWalk, economical: EconomyWalk) -> str:
+    """One line of the table; `idle` [W] is the power of the electronics."""
     ratio = f"{usual.ratio:.3f} {economical.ratio:.3f}"
     slip = f"{usual.slip:.4f} {economical.slip:.4f}"
     margin = f"{1e3 * usual.margin:.0f} {1e3 * economical.margin:.0f}"
     share = economical.power / usual.power
+    motors = (economical.power - idle) / (usual.power - idle)
     watts = f"{usual.power:6.2f} {economical.power:6.2f}"
-    return f"{name:12s} {speed:6.3f} {watts} {share:6.2f} {ratio:>12s} {slip:>14s} {margin:>10s}"
+    return f"{name:12s} {speed:6.3f} {watts} {share:6.2f} {motors:6.2f} {ratio:>12s} {slip:>14s} {margin:>10s}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prints the table."""
     parser = argparse.ArgumentParser(prog="bench/economy.py", description=__doc__)
     parser.add_argument("--robots", nargs="+", default=ROBOTS, metavar="NAME|FILE")
+    parser.add_argument("--speed", type=float, default=SPEED_SHARE, help="share of the top speed without economy")
     args = parser.parse_args(arguments)
     print(HEAD)
     for name in args.robots:
-        print(line(name, *both(load(name))), flush=True)
+        robot_file = load(name)
+        idle = 3 * len(robot_file.robot.legs) * IDLE_W
+        print(line(name, idle, *both(robot_file, args.speed)), flush=True)
     return 0
 
 
