@@ -25,6 +25,7 @@ from hexapod_control.core.sensing.foot_force_estimator import MOTOR_TIME_CONSTAN
 IDEAL = "ideal"
 TYPICAL = "typical"
 WORN = "worn"
+MEASURED = "measured"
 SEED = Quantity("", 0, 2**31 - 1, "seed of the errors: the robot that has them", 0, whole=True)
 AIR_DEGC = 25.0
 COPPER_PER_K = 0.0039  # more resistance of a winding
@@ -162,7 +163,8 @@ _WORN: Mapping[str, _Spread] = {
     "imu_mounting": _Spread(0.0, math.radians(2.0)),
     "gyro_bias": _Spread(0.0, math.radians(0.2)),
 }
-REALITIES: Mapping[str, Mapping[str, _Spread]] = {IDEAL: {}, TYPICAL: _TYPICAL, WORN: _WORN}
+_MEASURED = {name: spread._replace(deviation=0.0) for name, spread in _TYPICAL.items()}
+REALITIES: Mapping[str, Mapping[str, _Spread]] = {IDEAL: {}, TYPICAL: _TYPICAL, WORN: _WORN, MEASURED: _MEASURED}
 
 
 def _traits(robot: Robot) -> dict[str, Array]:
@@ -181,7 +183,8 @@ def _traits(robot: Robot) -> dict[str, Array]:
 def reality(robot: Robot, level: str, seed: int = 0) -> Reality:
     """Draws the errors of one robot of a level of `REALITIES`; the same seed gives the same robot.
 
-    A seed gives all levels the same pattern, and an error does not depend on which others a level has.
+    A seed gives all levels the same pattern, and an error does not depend on which others a level has. The level
+    MEASURED has the errors that were measured; elsewhere the most likely ones, those that all servos of a model have.
     Raises ValueError for an unknown level.
     """
     if level not in REALITIES:
@@ -194,18 +197,12 @@ def reality(robot: Robot, level: str, seed: int = 0) -> Reality:
         draws = rng.standard_normal(np.shape(getattr(ideal, name)))
         draws = np.clip(draws, -MOST_DEVIATIONS, MOST_DEVIATIONS)
         drawn[name] = spread.values(draws, traits.get(name, np.ones(())))
+    if level == MEASURED:
+        for row, leg in enumerate(robot.legs):
+            for column, joint in enumerate(leg.joints):
+                for name, value in joint.measured:
+                    drawn[name][row, column] = value
     return replace(ideal, **drawn)
-
-
-def expected(robot: Robot) -> Reality:
-    """The most likely errors of a robot that has not been measured: those that all servos of its models have."""
-    ideal = Reality(len(robot.legs))
-    traits = _traits(robot)
-    medians: dict[str, Any] = {
-        name: spread.values(np.zeros(np.shape(getattr(ideal, name))), traits.get(name, np.ones(())))
-        for name, spread in _TYPICAL.items()
-    }
-    return replace(ideal, **medians)
 
 
 def built(robot: Robot, errors: Reality) -> Robot:

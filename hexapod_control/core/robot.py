@@ -90,6 +90,7 @@ class Joint:
     stall_torque: float  # [N m] of the servo
     stiffness: float  # [N m/rad] of the servo's position loop
     traits: ServoTraits = ServoTraits()
+    measured: tuple[tuple[str, float], ...] = ()  # errors of this servo that were measured, as in `core.reality`
 
     def __post_init__(self) -> None:
         _require(math.isfinite(self.lower) and math.isfinite(self.upper), "joint limits must be finite")

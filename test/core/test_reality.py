@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.robot_file import from_text, load
 from hexapod_control.core.reality import REALITIES, CommandPath, Reality, ServoPower, reality, reported
 
 ROBOT = load("phantomx").robot
@@ -53,7 +53,7 @@ def test_errors_are_set_by_hand_for_one_joint_or_for_all():
 
 
 def test_an_unknown_level_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match="reality must be one of ideal, typical, worn, is 'new'"):
+    with pytest.raises(ValueError, match="reality must be one of ideal, typical, worn, measured, is 'new'"):
         reality(ROBOT, "new")
 
 
@@ -98,3 +98,17 @@ def test_a_supply_sags_with_the_current_and_a_warm_servo_gives_less_until_it_giv
     for _ in range(3000):
         cooled = power.advance(np.zeros((6, 3)), 1.0)
     assert cooled == pytest.approx(1.0, abs=0.01)
+
+
+def test_a_measured_robot_has_what_its_file_says_of_a_joint_and_else_what_its_servos_usually_have():
+    femur = "{latency: [0.05, 0.001], backlash_deg: [1.8, 0.1], no_load_speed: [4.0, 0.1]}"
+    section = f"measured: {{date: '2026-11-29', left_front: {{femur: {femur}}}}}"
+    path = load("phantomx").path
+    file = from_text(path, f"{section}\n{path.read_text()}")
+    found, usual = reality(file.robot, "measured"), reality(ROBOT, "measured")
+    row = ROBOT.leg_names.index("left_front")
+    assert found.latency[row, 1] == 0.05 and found.backlash[row, 1] == pytest.approx(math.radians(1.8))
+    assert found.dead_band[row, 1] == 0.0
+    assert found.no_load_speed[row, 1] * ROBOT.legs[row].femur_joint.no_load_speed == pytest.approx(4.0)
+    assert np.count_nonzero(found.latency != usual.latency) == 1
+    assert not found.zero_offset.any() and (found.stiffness == 1.0).all()

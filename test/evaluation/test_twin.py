@@ -11,7 +11,7 @@ from support.kits.recorded_walk import record
 from hexapod_control.bags.recorded_run import load_run
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.core.reality import expected, reality
+from hexapod_control.core.reality import reality
 from hexapod_control.evaluation.twin import Twin, outliers, way_difference
 from hexapod_control.evaluation.twin_refinement import refine
 
@@ -66,7 +66,7 @@ def test_the_command_prints_joints_body_and_outliers_and_draws_both_runs(bag, tm
 
 
 def test_the_errors_of_a_robot_are_found_from_its_run(tmp_path):
-    known = expected(FILE.robot)
+    known = reality(FILE.robot, "measured")
     latency = known.latency.copy()
     latency[TIBIA] += 0.02
     hidden = replace(known, latency=latency)
@@ -84,8 +84,8 @@ def test_the_errors_of_a_robot_are_found_from_its_run(tmp_path):
     assert len(found.table(twin.names)) == 19 and len(progress) == 1
 
 
-def test_expected_errors_are_those_in_the_middle_of_the_typical_ones():
-    found = expected(FILE.robot)
+def test_a_robot_that_was_not_measured_has_the_errors_in_the_middle_of_the_typical_ones():
+    found = reality(FILE.robot, "measured")
     drawn = [reality(FILE.robot, "typical", seed) for seed in range(20)]
     assert not found.zero_offset.any() and not found.length.any()
     assert found.latency == pytest.approx(np.median([each.latency for each in drawn], axis=0), rel=0.15)

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from hexapod_control.cli.bounded_options import InputError, add_number, add_robot, output_file
 from hexapod_control.config.errors import DONE
-from hexapod_control.config.robots.measured_section import measured_reality
-from hexapod_control.config.robots.robot_file import RobotFile, load
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import use_venv_prefix
-from hexapod_control.core.reality import REALITIES, SEED, Reality, reality
+from hexapod_control.core.reality import MEASURED, REALITIES, SEED, reality
 
 TOGETHER = (
     "With these values together the twin walks most like the robot. They are not its own: each also takes up errors of "
@@ -27,7 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reality",
         choices=tuple(REALITIES),
-        help="errors of the twin (default: those that hexapod identify measured, else those of its servo models)",
+        default=MEASURED,
+        help="errors of the twin (default: %(default)s by hexapod identify, else those of its servo models)",
     )
     add_number(parser, "--reality-seed", SEED)
     picture = output_file("a picture", (".png",))
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
     use_venv_prefix()
     robot_file = load(args.robot)
-    errors = _errors(robot_file, args)
+    errors = reality(robot_file.robot, args.reality, args.reality_seed)
     try:
         twin = Twin(robot_file, load_run(args.bag))
     except BagError as error:
@@ -65,7 +65,3 @@ def run(args: argparse.Namespace) -> int:
         plot(comparison, args.plot)
         print(args.plot)
     return DONE
-
-
-def _errors(file: RobotFile, args: argparse.Namespace) -> Reality:
-    return measured_reality(file) if args.reality is None else reality(file.robot, args.reality, args.reality_seed)

@@ -27,7 +27,7 @@ from hexapod_control.config.errors import DONE, FAILED, RobotError
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.gait.gait_table import Gait, GaitSelection
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, log, wrap
-from hexapod_control.core.reality import IDEAL, TYPICAL, WORN
+from hexapod_control.core.reality import IDEAL, MEASURED, TYPICAL, WORN
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.ros.distribution import stamped_by_default
@@ -53,8 +53,9 @@ class Tolerance(NamedTuple):
         return f"outside {_band(self.good)}" if deviation > self.good else ""
 
 
+ROUGH = Tolerance(0.1, 0.2)
 # The first segment has most of it: the corrections of the walk are learned in it.
-TOLERANCES = {IDEAL: Tolerance(0.05, 0.1), TYPICAL: Tolerance(0.1, 0.2), WORN: Tolerance(0.15, 0.3)}
+TOLERANCES = {IDEAL: Tolerance(0.05, 0.1), TYPICAL: ROUGH, MEASURED: ROUGH, WORN: Tolerance(0.15, 0.3)}
 SPEED_SHARE = 0.95  # of the maximum speed, for a robot that is too slow for the script
 READY_S = 30.0  # time limit for all nodes to respond after their start
 ALONE_S = 5.0  # time limit for the nodes of another robot in the same namespace to be gone

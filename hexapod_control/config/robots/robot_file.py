@@ -16,7 +16,9 @@ from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.camera_section import read_cameras
 from hexapod_control.config.robots.foothold_choice import with_footholds
 from hexapod_control.config.robots.gait_section import check_gaits, read_gaits
+from hexapod_control.config.robots.measured_section import with_measured
 from hexapod_control.config.robots.plausibility.check_values import findings, located_errors, one_line
+from hexapod_control.config.robots.measured_section import with_measured
 from hexapod_control.config.robots.plausibility.finding import CheckedRobot, Finding
 from hexapod_control.config.robots.robot_keys import MAX_ANGLE_DEG, ODOMETRY_SCALE, SERVO_MODEL, SERVO_VOLTAGE
 from hexapod_control.config.robots.servo_table import (
@@ -96,6 +98,7 @@ def _loaded(root: DocumentEntry, *, as_written: bool = True) -> RobotFile:
     names = list(root.children["legs"].children)
     robot_legs = tuple(_leg(name, values) for name, values in zip(names, legs, strict=True))
     robot = _robot(whole, robot_legs, read_gaits(root, robot_legs), read_cameras(root))
+    robot = with_measured(robot, root)
     if chosen := [row for row, values in enumerate(legs) if robot_keys.FOOTHOLD.key not in values.values]:
         robot = with_footholds(robot, chosen)
     models = tuple(values.text("servo.model") for values in legs)

@@ -11,9 +11,9 @@ from support.kits.held_robot import HeldRobot
 from support.kits.operator import Operator
 from support.suite.soak import some
 
-from hexapod_control.config.robots.measured_section import measured_reality
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.core.calibration.joint_identification import JointEstimate, Measured, identify
+from hexapod_control.core.reality import reality
 from hexapod_control.servos.calibration import identification
 from hexapod_control.servos.calibration.identification import (
     IdentificationDialog,
@@ -59,7 +59,7 @@ def test_a_robot_measures_itself_and_its_file_has_the_values_until_they_are_take
     result = IdentificationDialog(load(own), held.settings, held.recorder(), user).run()
     assert result.kind == "identify_written" and result.values["count"] == 18
     assert held.is_off
-    found = measured_reality(load(own))
+    found = reality(load(own).robot, "measured")
     assert np.abs(np.degrees(found.backlash - held.errors.backlash)).max() < 0.2
     assert found.stiffness[:, 0] == pytest.approx(1.0)  # of the coxas nothing is known
     assert undo(own, user).kind == "self_undone" and own.read_text() == before
