@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.kits.recorded_walk import record
+from recorded_walk import record
 
 from hexapod_control.bags.recorded_run import load_run
 from hexapod_control.cli.main import main

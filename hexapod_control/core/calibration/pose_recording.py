@@ -136,7 +136,7 @@ class PoseTour:
         if torques is None:
             return (1.0,) * len(joints)
         loads = [
-            float(foot_force(leg, angles, held)[0]) / self._even
+            float(foot_force(leg, self._robot.foot_radius, angles, held)[0]) / self._even
             for leg, angles, held in zip(self._robot.legs, joints, torques, strict=True)
         ]
         if sum(loads) < LIFTED_SHARE * len(loads):

@@ -79,10 +79,10 @@ def weigh(robot: Robot, joints: Array, torques: Array) -> Payload:
     errors = []  # of `found`, one standard deviation each
     deviations = UNIFORM * _friction(robot, torques)
     for leg, angles, held, deviation in zip(robot.legs, joints, torques, deviations, strict=True):
-        load = foot_force(leg, angles, held)
+        load = foot_force(leg, robot.foot_radius, angles, held)
         found += load
-        errors += [foot_force(leg, angles, held + step) - load for step in np.diag(deviation)]
-        errors += [foot_force(leg, angles + step, held) - load for step in ZERO_DEVIATION * np.eye(3)]
+        errors += [foot_force(leg, robot.foot_radius, angles, held + step) - load for step in np.diag(deviation)]
+        errors += [foot_force(leg, robot.foot_radius, angles + step, held) - load for step in ZERO_DEVIATION * np.eye(3)]
     x, y, _ = center_of_mass(robot, [(c, f, t) for c, f, t in joints.tolist()])
     excess = found / GRAVITY - robot.mass * np.array([1.0, x, y])
     mass = math.copysign(max(abs(float(excess[0])), LEAST_MASS), excess[0])
@@ -101,16 +101,16 @@ def _friction(robot: Robot, torques: Array) -> Array:
     return friction
 
 
-def foot_force(leg: Leg, angles: Array, torques: Array) -> Array:
+def foot_force(leg: Leg, radius: float, angles: Array, torques: Array) -> Array:
     """The vertical force on a foot [N], and its moments (3,) with x and y of the foot in base_link [N m].
 
-    Joint angles and torques (3,) [rad, N m] of the leg.
+    Joint angles and torques (3,) [rad, N m] of the leg; `radius` [m] is that of the foot's ball.
     """
     coxa, femur, tibia = angles.tolist()
     *_, of_femur, of_tibia = leg.moments
     lower = GRAVITY * of_tibia * math.cos(femur + tibia)
     own = np.array([0.0, GRAVITY * of_femur * math.cos(femur) + lower, lower])
-    jacobian = foot_jacobian(leg, (coxa, femur, tibia))
+    jacobian = foot_jacobian(leg, (coxa, femur, tibia), radius)
     force = float(np.linalg.lstsq(jacobian.T, own - torques)[0][2])
     x, y, _ = hip_to_base(leg, leg_forward(leg, (coxa, femur, tibia))[1])
     return force * np.array([1.0, x, y])

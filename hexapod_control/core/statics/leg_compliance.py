@@ -35,8 +35,11 @@ MIN_SWAY_PERIODS = 2.0  # in a swing: with fewer, changes of the supporting legs
 ANGLE_STEP = 1e-5  # [rad] of the central differences
 
 
-def foot_jacobian(leg: Leg, joints: LegJoints) -> Array:
-    """Returns the Jacobian (3, 3) [m/rad] of a foot in base_link by the joint angles [rad], by central differences."""
+def foot_jacobian(leg: Leg, joints: LegJoints, radius: float = 0.0) -> Array:
+    """Returns the Jacobian (3, 3) [m/rad] of a foot in base_link by the joint angles [rad], by central differences.
+
+    That of the center of its ball; with a `radius` [m] of the ball's lowest point, where forces of level ground act.
+    """
     columns = []
     for joint in range(3):
         ends = []
@@ -44,7 +47,10 @@ def foot_jacobian(leg: Leg, joints: LegJoints) -> Array:
             coxa, femur, tibia = (angle + step * (k == joint) for k, angle in enumerate(joints))
             ends.append(np.array(hip_to_base(leg, leg_forward(leg, (coxa, femur, tibia))[1])))
         columns.append((ends[0] - ends[1]) / (2.0 * ANGLE_STEP))
-    return np.column_stack(columns)
+    jacobian = np.column_stack(columns)
+    outwards = leg.hip_yaw + joints[0]
+    jacobian[:2, 1:] += radius * np.array([[math.cos(outwards)], [math.sin(outwards)]])
+    return jacobian
 
 
 def compliance(leg: Leg, joints: LegJoints) -> Array:

@@ -68,7 +68,7 @@ class RobotOnGround:
         hanging = self.held(joints, powered)
         legs = list(zip(self.robot.legs, joints, strict=True))
         lowest = [hip_to_base(leg, leg_forward(leg, angles)[1])[2] - self.robot.foot_radius for leg, angles in legs]
-        moves = np.array([_moves(leg, angles) for leg, angles in legs])  # (n, 2, 3) [m/rad] of the feet
+        moves = np.array([_moves(leg, self.robot.foot_radius, angles) for leg, angles in legs])  # (n, 2, 3) [m/rad] of the feet
         soft = np.einsum("nij,nj,nkj->nik", moves, self._soft, moves)  # (n, 2, 2) [m/N] outwards and upwards
         across = -soft[:, 0, 1] / np.maximum(soft[:, 0, 0], TINY)  # outward by upward force of a foot that sticks
         stiff = 1.0 / np.maximum(soft[:, 1, 1] + across * soft[:, 0, 1], TINY)  # [N/m]
@@ -117,10 +117,13 @@ def _own_weight(leg: Leg, joints: LegJoints) -> tuple[float, float, float]:
     return 0.0, GRAVITY * of_femur * math.cos(femur) + foot, foot
 
 
-def _moves(leg: Leg, joints: LegJoints) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """Moves [m/rad] of the foot outwards and upwards with each joint; a tilt of the hip is neglected."""
+def _moves(leg: Leg, radius: float, joints: LegJoints) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+    """Moves [m/rad] of the foot's contact outwards and upwards with each joint; a tilt of the hip is neglected.
+
+    The contact is the lowest point of the ball with a radius [m].
+    """
     _, femur, tibia = joints
-    out = -leg.tibia.length * math.sin(femur + tibia)
+    out = radius - leg.tibia.length * math.sin(femur + tibia)
     up = leg.tibia.length * math.cos(femur + tibia)
     outwards = (0.0, out - leg.femur.length * math.sin(femur), out)
     return outwards, (0.0, up + leg.femur.length * math.cos(femur), up)

@@ -12,7 +12,7 @@ from hexapod_control.core.kinematics.whole_body import standing_joints
 from hexapod_control.core.sensing.payload import Payload, Scale, weigh
 from hexapod_control.servos.emulated_robot.weight import RobotOnGround
 
-ROBOTS = ("phantomx", "article_offset", "quadruped", "octopod", "big_hex", "chica")
+ROBOTS = ("phantomx", "article_offset", "quadruped", "octopod", "big_hex", "chica", "freenove", "heavy")
 
 
 def emulated(robot, payload=None, zeros=0.0):
