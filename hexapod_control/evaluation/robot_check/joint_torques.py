@@ -45,7 +45,7 @@ def standing_torques(robot: Robot, joints: Sequence[LegJoints], planted: Sequenc
     center = np.array(center_of_mass(robot, joints))
     stiff = np.zeros((6, 6))
     sink = np.zeros(6)
-    feet = [_foot(leg, row, robot.foot_radius, center) for leg, row in zip(robot.legs, joints, strict=True)]
+    feet = [_foot(leg, row, center) for leg, row in zip(robot.legs, joints, strict=True)]
     for foot, down in zip(feet, planted, strict=True):
         if down:
             stiff += foot.moves.T @ foot.stiffness @ foot.moves
@@ -71,8 +71,8 @@ class SpringFoot:
     own: Array  # (3,) [N m] holding torques of the leg's own weight
 
 
-def _foot(leg: Leg, joints: LegJoints, radius: float, center: Array) -> SpringFoot:
-    jacobian = foot_jacobian(leg, joints, radius)
+def _foot(leg: Leg, joints: LegJoints, center: Array) -> SpringFoot:
+    jacobian = foot_jacobian(leg, joints)
     soft = np.array([1.0 / joint.stiffness for joint in leg.joints])
     own = _own_weight(leg, joints)
     x, y, z = np.array(hip_to_base(leg, leg_forward(leg, joints)[1])) - center
