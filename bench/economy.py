@@ -100,8 +100,8 @@ def both(robot_file: RobotFile, share: float = SPEED_SHARE, cycles: int = 4) -> 
     gait = capabilities.selection().fastest.name
     speed = share * capabilities.fastest(FORWARD, [gait]).vx
     twist = Twist(speed, 0.0, 0.0)
-    walks = (measured(each, Course(each.robot.walk.gait, twist, cycles)) for each in (usual, economical))
-    return speed, *walks
+    without, saving = (measured(each, Course(each.robot.walk.gait, twist, cycles)) for each in (usual, economical))
+    return speed, without, saving
 
 
 def line(name: str, idle: float, speed: float, usual: EconomyWalk, economical: EconomyWalk) -> str:

@@ -4,7 +4,8 @@
 `python bench/twin.py --seeds 5` records two walks of each robot: straight ahead, and in an arc. Twins have
 
 hidden    the errors of the robot
-measured  these, as well as `hexapod identify` and `hexapod calibrate-self` measure them, see MEASURED
+measured  these with random errors as large as those of `hexapod identify` and `hexapod calibrate-self` may be, see
+          MEASURED; neither of both is run here
 models    only those that all servos of their models have: nothing was measured
 
 joint     worst joint, deg RMS; way: distance of the ends, in percent of the way
@@ -56,7 +57,8 @@ def as_measured(hidden: Reality, seed: int) -> Reality:
     shape = hidden.zero_offset.shape
     known = {name: getattr(hidden, name) + sigma * rng.standard_normal(shape) for name, sigma in MEASURED.items()}
     known["backlash"] = np.maximum(known["backlash"], 0.0)
-    known |= {name: getattr(hidden, name) * (1.0 + sigma * rng.standard_normal(shape)) for name, sigma in FACTORS.items()}
+    for name, sigma in FACTORS.items():
+        known[name] = getattr(hidden, name) * (1.0 + sigma * rng.standard_normal(shape))
     return replace(hidden, **known)
 
 
@@ -83,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bench/twin.py", description=__doc__)
     parser.add_argument("--robot", default="phantomx", metavar="NAME|FILE")
     parser.add_argument("--reality", nargs="+", choices=tuple(REALITIES), default=("typical", "worn"))
-    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="robots of each reality (default: %(default)s)")
+    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="robots of each kind (default: %(default)s)")
     args = parser.parse_args(arguments)
     robot_file = load(args.robot)
     print(f"{'robot':12s} {'course':9s} {'hidden':>14s} {'measured':>14s} {'models':>14s}")

@@ -18,7 +18,6 @@ from hexapod_control.config.robots.foothold_choice import with_footholds
 from hexapod_control.config.robots.gait_section import check_gaits, read_gaits
 from hexapod_control.config.robots.measured_section import with_measured
 from hexapod_control.config.robots.plausibility.check_values import findings, located_errors, one_line
-from hexapod_control.config.robots.measured_section import with_measured
 from hexapod_control.config.robots.plausibility.finding import CheckedRobot, Finding
 from hexapod_control.config.robots.robot_keys import MAX_ANGLE_DEG, ODOMETRY_SCALE, SERVO_MODEL, SERVO_VOLTAGE
 from hexapod_control.config.robots.servo_table import (

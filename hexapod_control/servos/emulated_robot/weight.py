@@ -68,7 +68,8 @@ class RobotOnGround:
         hanging = self.held(joints, powered)
         legs = list(zip(self.robot.legs, joints, strict=True))
         lowest = [hip_to_base(leg, leg_forward(leg, angles)[1])[2] - self.robot.foot_radius for leg, angles in legs]
-        moves = np.array([_moves(leg, self.robot.foot_radius, angles) for leg, angles in legs])  # (n, 2, 3) [m/rad] of the feet
+        radius = self.robot.foot_radius
+        moves = np.array([_moves(leg, radius, angles) for leg, angles in legs])  # (n, 2, 3) [m/rad] of the feet
         soft = np.einsum("nij,nj,nkj->nik", moves, self._soft, moves)  # (n, 2, 2) [m/N] outwards and upwards
         across = -soft[:, 0, 1] / np.maximum(soft[:, 0, 0], TINY)  # outward by upward force of a foot that sticks
         stiff = 1.0 / np.maximum(soft[:, 1, 1] + across * soft[:, 0, 1], TINY)  # [N/m]
