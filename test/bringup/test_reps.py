@@ -25,7 +25,7 @@ from hexapod_control.core.kinematics.se2 import wrap
 from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
 from hexapod_control.nodes.imu_driver.settings import ImuDriverSettings
-from hexapod_control.nodes.link_frames.settings import LinkFramesSettings
+from hexapod_control.nodes.link_frames.link_frames import LinkFramesSettings
 from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
 from hexapod_control.nodes.odometry.settings import OdometrySettings
 from hexapod_control.nodes.servo_driver.settings import DriverSettings

@@ -27,7 +27,7 @@ from hexapod_control.core.quantity import Quantity, QuantityError, check_fields,
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
 from hexapod_control.nodes.gamepad.settings import GamepadSettings
 from hexapod_control.nodes.imu_driver.settings import ImuDriverSettings
-from hexapod_control.nodes.link_frames.settings import LinkFramesSettings
+from hexapod_control.nodes.link_frames.link_frames import LinkFramesSettings
 from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
 from hexapod_control.nodes.odometry.settings import OdometrySettings
 from hexapod_control.nodes.servo_driver.settings import DriverSettings

@@ -82,7 +82,8 @@ def weigh(robot: Robot, joints: Array, torques: Array) -> Payload:
         load = foot_force(leg, robot.foot_radius, angles, held)
         found += load
         errors += [foot_force(leg, robot.foot_radius, angles, held + step) - load for step in np.diag(deviation)]
-        errors += [foot_force(leg, robot.foot_radius, angles + step, held) - load for step in ZERO_DEVIATION * np.eye(3)]
+        steps = ZERO_DEVIATION * np.eye(3)
+        errors += [foot_force(leg, robot.foot_radius, angles + step, held) - load for step in steps]
     x, y, _ = center_of_mass(robot, [(c, f, t) for c, f, t in joints.tolist()])
     excess = found / GRAVITY - robot.mass * np.array([1.0, x, y])
     mass = math.copysign(max(abs(float(excess[0])), LEAST_MASS), excess[0])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sensor_msgs.msg import JointState
@@ -18,19 +19,28 @@ from std_msgs.msg import String
 from hexapod_control.config.robots.draft.rotations import angles_of_rotation
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfJoint, parse_tree
+from hexapod_control.config.ros_names import frame_prefix
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.names import joint_names
-from hexapod_control.nodes.link_frames.settings import LinkFramesSettings
+from hexapod_control.core.quantity import choice, number
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.node_process import run
-from hexapod_control.ros.parameters import declare
+from hexapod_control.ros.parameters import RobotSettings, declare
 from hexapod_control.ros.qos import COMMAND, LATCHED, NEWEST_SENSOR
 from hexapod_control.ros.row_messages import JointLayout
 from hexapod_control.ros.started_files import started_mapping, started_robot
 
 MIN_PERIOD_SHARE = 0.9  # share of the period after which frames are published again: stamps jitter
+
+
+@dataclass(frozen=True, slots=True)
+class LinkFramesSettings(RobotSettings):
+    """Parameters of link_frames."""
+
+    publish_rate: float = number(20.0, "Hz", 1.0, 100.0, "frames of the links on /tf, at most")
+    tf_frame_prefix: str = choice("", "put before every frame id", check=frame_prefix)
 
 
 class LinkFramesNode(GuardedNode):
