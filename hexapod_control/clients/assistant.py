@@ -21,6 +21,7 @@ from typing import Any, Self
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
+from sensor_msgs.msg import PointCloud2
 
 from hexapod_control.bringup.process_supervisor import StopSignal
 from hexapod_control.clients.bounded_wait import POLL_S, POSTURE_S, BoundedWait, EndRequested
@@ -40,7 +41,10 @@ from hexapod_control.core.steering.path_following import (
     PursuitSettings,
     Waypoint,
 )
-from hexapod_control.ros.qos import EVENTS
+from hexapod_control.core.terrain.height_map import TerrainGrid
+from hexapod_control.ros.qos import COMMAND, EVENTS
+from hexapod_control.ros.row_messages import MessageError
+from hexapod_control.ros.terrain_messages import terrain_grid
 
 FORWARD = Quantity("m", -5.0, 5.0, "distance to walk forward, negative backward", 0.0)
 LEFT = Quantity("m", -5.0, 5.0, "distance to walk to the left, negative to the right", 0.0)
@@ -52,6 +56,10 @@ READY_S = 10.0  # for all topics and services of the robot to be there
 END_S = 1.0  # for a stop to be answered
 SLICE_DEG = 90.0  # largest turn between two headings that are approached one after the other
 ALONE = np.zeros((0, 2))  # obstacles: none are seen
+MAP_AGE_S = 3.0  # without a newer map, after which nothing is seen
+DIRECTIONS_DEG = {"left": 60.0, "ahead_left": 30.0, "ahead": 0.0, "ahead_right": -30.0, "right": -60.0}
+VIEW_M = (0.2, 1.0)  # distances of the ground that is described
+UNDER_M = 0.15  # around the robot, the ground to which heights refer
 LEVELS = ("ok", "warning", "error", "stale")
 
 
@@ -73,6 +81,32 @@ class Motion:
     answer: Future[str] = field(default_factory=Future)
 
 
+def ground_view(grid: TerrainGrid, here: Pose) -> dict[str, dict[str, float | None]]:
+    """The ground as seen from a pose in odom, by direction: heights [m] above that under the robot, None: not seen."""
+    reach = np.arange(-UNDER_M, UNDER_M + grid.cell, grid.cell)
+    x, y = np.meshgrid(here.x + reach, here.y + reach)
+    under = grid.heights(x, y)
+    level = float(np.nanmedian(under)) if np.isfinite(under).any() else math.nan
+    distances = np.arange(*VIEW_M, grid.cell)
+    found = {}
+    for name, degrees in DIRECTIONS_DEG.items():
+        angle = here.yaw + math.radians(degrees)
+        heights = grid.heights(here.x + distances * math.cos(angle), here.y + distances * math.sin(angle)) - level
+        known = np.isfinite(heights)
+        steps = np.abs(np.diff(heights[known]))
+        seen: dict[str, float | None] = dict.fromkeys(("highest_m", "lowest_m", "highest_step_m", "step_in_m"))
+        if known.sum() > 1:
+            far = distances[known][1:]
+            seen = {
+                "highest_m": round(float(heights[known].max()), 3),
+                "lowest_m": round(float(heights[known].min()), 3),
+                "highest_step_m": round(float(steps.max()), 3),
+                "step_in_m": round(float(far[steps.argmax()]), 2),
+            }
+        found[name] = {"seen_share": round(float(known.mean()), 2), **seen}
+    return found
+
+
 class AssistantClient(PatrolClient):
     """A robot client of an assistant, which also receives the health of all nodes."""
 
@@ -83,6 +117,8 @@ class AssistantClient(PatrolClient):
         super().__init__(options)
         self.health: Mapping[str, tuple[str, str]] = {}  # level and message of each node
         self._prefix = f"{self._node.get_namespace().rstrip('/')}/"
+        self._map: tuple[float, TerrainGrid] | None = None  # [s] steady time at which it came
+        self._node.create_subscription(PointCloud2, "terrain_map", self._on_map, COMMAND)
         self._node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, EVENTS)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
@@ -95,6 +131,15 @@ class AssistantClient(PatrolClient):
             if status.name.startswith(self._prefix)
         }
         self.health = {**self.health, **heard}
+
+    def _on_map(self, message: PointCloud2) -> None:
+        with suppress(MessageError):
+            self._map = time.monotonic(), terrain_grid(message)
+
+    @property
+    def ground(self) -> TerrainGrid | None:
+        """The map of the ground; None if there is none, or nothing newer comes."""
+        return None if self._map is None or time.monotonic() - self._map[0] > MAP_AGE_S else self._map[1]
 
     @property
     def is_alone(self) -> bool:
@@ -121,12 +166,12 @@ class ParentWatch:
 class Assistant:
     """Context manager: carries out the motions of an assistant on one robot."""
 
-    def __init__(self, options: ConnectionOptions, limits: AssistantLimits) -> None:
-        """Raises RosNameError."""
+    def __init__(self, options: ConnectionOptions, limits: AssistantLimits, watch: Callable[[], None]) -> None:
+        """`watch` raises RobotError if who has asked for the motion is gone. Raises RosNameError."""
         self._limits = limits
         self._options = options
         self._robot = AssistantClient(options)
-        self._parent = ParentWatch()
+        self._watch = watch
         self._ended = threading.Event()
         self._lock = threading.Lock()
         self._stopping = threading.Lock()  # while a stop is answered
@@ -173,6 +218,15 @@ class Assistant:
             "heading_deg": round(math.degrees(from_home.yaw), 1),
             "farthest_allowed_m": self._limits.radius,
         }
+
+    def view(self) -> dict[str, dict[str, float | None]]:
+        """The ground around the robot, by direction. Raises RobotError."""
+        grid = self._robot.ground
+        if grid is None:
+            raise RobotError(
+                "no terrain_map arrives: the robot is blind; has it a depth camera, and does terrain_map run?"
+            )
+        return ground_view(grid, self._here())
 
     def faults(self) -> dict[str, str]:
         """What is wrong, by node, with what to do; empty if all is well. Raises RobotError."""
@@ -251,7 +305,7 @@ class Assistant:
         end = time.monotonic() + self._limits.seconds
 
         def check() -> None:
-            self._parent.check()
+            self._watch()
             if robot.other_driver:
                 self._held_until = time.monotonic() + HOLD_S
                 raise RobotError(f"a person has taken over: {robot.other_driver} drives; the motion has ended")

@@ -56,6 +56,15 @@ def _reports(assistant: Assistant) -> tuple[Callable[..., Any], ...]:
         place: dict[str, float] = _answered(assistant.place)
         return place
 
+    async def what_do_you_see() -> dict[str, dict[str, float | None]]:
+        """The ground up to 1 m around the robot by its depth camera, in five directions.
+
+        For each of them the share that is seen, the greatest and the smallest height above the ground under the robot,
+        and the highest step with its distance. What is not seen may be a hole or an obstacle.
+        """
+        view: dict[str, dict[str, float | None]] = _answered(assistant.view)
+        return view
+
     async def faults() -> dict[str, str]:
         """What is wrong with the robot and what to do about it, by node; empty if all is well."""
         found: dict[str, str] = _answered(assistant.faults)
@@ -65,7 +74,7 @@ def _reports(assistant: Assistant) -> tuple[Callable[..., Any], ...]:
         """Stops the robot smoothly, with its feet down. It ends every motion."""
         return str(await asyncio.to_thread(_answered, assistant.stop))
 
-    return state, where_am_i, faults, stop
+    return state, where_am_i, what_do_you_see, faults, stop
 
 
 def _motions(assistant: Assistant) -> tuple[Callable[..., Any], ...]:

@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`hexapod mcp` with the official client, and `hexapod policy run`, on one simulated robot.
+
+Tools and bounds, abuse, a person, a death or a flood in mid-walk.
+"""
+
+import asyncio
+import contextlib
+import json
+import math
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import mcp
+import numpy as np
+import pytest
+from support.paths import ROOT
+from support.real_time.programs import HEXAPOD, SimulationCommand, until
+
+from hexapod_control.cli.drive.assistant_tools import server
+from hexapod_control.clients.assistant import Assistant, AssistantLimits
+from hexapod_control.clients.connection_options import ConnectionOptions
+from hexapod_control.clients.robot_client import RobotClient, SimulationClient
+from hexapod_control.config.policy_file import Layer, description, save
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.ros.distribution import stamped_by_default
+
+pytestmark = [pytest.mark.heavy, pytest.mark.physics]
+
+WAIT_S = 60.0  # for anything
+REPORTS = {"state", "where_am_i", "what_do_you_see", "faults", "stop"}
+MOTIONS = {"walk", "turn", "stand", "sit", "list_motions", "play_motion"}
+OPTIONS = ConnectionOptions(stamped=stamped_by_default())
+ABUSE = json.loads((ROOT / "test" / "data" / "abusive_calls.json").read_text(encoding="utf-8"))
+WALKER = """
+import asyncio, os, sys, mcp
+
+async def main():
+    where = sys.argv[1]
+    if not where.startswith("http"):
+        where = mcp.stdio_client(mcp.StdioServerParameters(command=where, args=sys.argv[2:], env=dict(os.environ)))
+    async with mcp.Client(where) as client:
+        while (await client.call_tool("walk", {"forward_m": 1.5})).is_error:
+            await asyncio.sleep(0.1)  # the assistant before is still connected
+
+asyncio.run(main())
+"""
+
+
+class Client:
+    """The official client of one server, in a thread of its own: calls return futures."""
+
+    def __init__(self, *options, url=""):
+        command, *arguments = [*HEXAPOD, "mcp", *options]
+        server = mcp.StdioServerParameters(command=command, args=arguments, env=dict(os.environ))
+        self._where = url or mcp.stdio_client(server)
+        self._loop = asyncio.new_event_loop()
+        self._closing = asyncio.Event()
+        self._opened = threading.Event()
+        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._run(),))
+        self._thread.start()
+        assert self._opened.wait(WAIT_S)
+
+    async def _run(self):
+        async with mcp.Client(self._where) as self._client:
+            self._opened.set()
+            await self._closing.wait()
+
+    def begin(self, name, **arguments):
+        """The future of whether a tool has done it, and what it says."""
+
+        async def call():
+            try:
+                result = await self._client.call_tool(name, arguments)
+            except mcp.MCPError as error:
+                return False, str(error)
+            return not result.is_error, result.content[0].text
+
+        return asyncio.run_coroutine_threadsafe(call(), self._loop)
+
+    def call(self, name, **arguments):
+        return self.begin(name, **arguments).result(WAIT_S)
+
+    def tools(self):
+        return asyncio.run_coroutine_threadsafe(self._client.list_tools(), self._loop).result(WAIT_S).tools
+
+    def close(self):
+        self._loop.call_soon_threadsafe(self._closing.set)
+        self._thread.join(WAIT_S)
+
+
+class Person(RobotClient):
+    """A person with a gamepad."""
+
+    source_name = "joystick"
+
+
+@pytest.fixture(scope="module")
+def robot():
+    """A simulated robot in a process of its own, and a client that sees how it truly moves."""
+    simulation = SimulationCommand("--one-process", "--no-web", "--no-frames", "--stay")
+    try:
+        with SimulationClient(OPTIONS) as watcher:
+            spin(watcher, lambda: watcher.state == "sitting" and not watcher.missing(), "a robot that sits")
+            request = watcher.request("stand")
+            spin(watcher, lambda: request.success and watcher.state == "standing", "a robot that stands")
+            spin(watcher, lambda: len(watcher.truth) > 1, "ground truth")
+            yield watcher
+    finally:
+        simulation.process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            simulation.process.wait(20.0)
+        simulation.close()
+
+
+@pytest.fixture(scope="module")
+def assistant(robot):
+    """The client of an assistant that may walk a metre far, as the only one."""
+    opened = Client("--allow", "move", "--speed", "0.9", "--radius", "1.0")
+    yield opened
+    opened.close()
+
+
+def spin(watcher, condition, what):
+    end = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain for {what}, the robot is {watcher.state}"
+        watcher.spin(0.02)
+
+
+def done(robot, asked, what):
+    """What a call has answered, when it has."""
+    spin(robot, asked.done, what)
+    return asked.result()
+
+
+def at_rest(robot):
+    spin(robot, lambda: robot.state == "standing", "the robot to stand")
+
+
+def test_without_a_permission_the_tools_report_and_stop_and_none_moves_the_robot():
+    async def run():
+        offered = server(Assistant(OPTIONS, AssistantLimits(), lambda: None), moves=False)
+        assert {tool.name for tool in await offered.list_tools()} == REPORTS
+        for name, words in (("where_am_i", "is the robot running"), ("what_do_you_see", "the robot is blind")):
+            with pytest.raises(Exception, match=words):
+                await offered.call_tool(name, {})
+
+    asyncio.run(run())
+
+
+def test_a_permitted_assistant_walks_turns_and_comes_back(robot, assistant):
+    tools = assistant.tools()
+    assert {tool.name for tool in tools} == REPORTS | MOTIONS
+    assert all(tool.description for tool in tools)
+    start = robot.truth.last.pose
+    for name, arguments in (("walk", {"forward_m": 0.3}), ("turn", {"degrees": 90.0})):
+        answer = done(robot, assistant.begin(name, **arguments), name)
+        assert answer[0], answer
+    moved = start.inverse() @ robot.truth.last.pose
+    assert math.dist(moved[:2], (0.3, 0.0)) <= 0.01
+    assert math.degrees(moved.yaw) == pytest.approx(90.0, abs=1.8)
+    done(robot, assistant.begin("walk", forward_m=0.0, left_m=0.3), "the way back")
+    assert math.dist(robot.truth.last.pose[:2], start[:2]) <= 0.02
+    assert '"state": "standing"' in assistant.call("state")[1]
+
+
+def test_abusive_calls_are_refused_and_move_nothing(robot, assistant):
+    at_rest(robot)
+    assert len(ABUSE) >= 50
+    place = robot.truth.last.pose
+    asked = [(name, arguments, assistant.begin(name, **arguments)) for name, arguments in ABUSE]
+    asked.append(("play_motion", "long", assistant.begin("play_motion", name="x" * 100_000)))
+    for name, arguments, call in asked:
+        answer = done(robot, call, name)
+        assert not answer[0], (name, arguments, answer)
+        assert len(answer[1]) < 2000, (name, arguments)
+    assert robot.state == "standing" and math.dist(robot.truth.last.pose[:2], place[:2]) < 0.002
+
+
+def test_of_a_flood_of_motions_one_is_carried_out_and_within_its_speed(robot, assistant):
+    at_rest(robot)
+    walks = [assistant.begin("walk", forward_m=0.1) for _ in range(50)]
+    states = [assistant.begin("state") for _ in range(100)]
+    before = robot.truth.last
+    fastest = 0.0
+    while not all(call.done() for call in (*walks, *states)):
+        spin(robot, lambda later=before.time + 0.5: robot.truth.last.time > later, "half a second")
+        now = robot.truth.last
+        fastest = max(fastest, math.dist(now.pose[:2], before.pose[:2]) / (now.time - before.time))
+        before = now
+    assert sum(call.result()[0] for call in walks) == 1
+    assert all("another motion runs" in call.result()[1] for call in walks if not call.result()[0])
+    assert all(call.result()[0] for call in states)
+    assert fastest <= 0.9 * 1.2 * robot.maxima.vx
+    at_rest(robot)
+
+
+def test_a_motion_is_played_by_its_name_and_a_stop_ends_it(robot, assistant):
+    at_rest(robot)
+    assert "bow" in assistant.call("list_motions")[1]
+    asked = assistant.begin("play_motion", name="bow")
+    spin(robot, lambda: robot.state == "moving" or asked.done(), "the motion")
+    assert not asked.done()
+    assert done(robot, assistant.begin("stop"), "the stop")[0]
+    assert not done(robot, asked, "the end of the motion")[0]
+    at_rest(robot)
+
+
+def test_over_http_of_two_assistants_none_moves_the_robot_and_both_may_stop_it(robot, assistant):
+    with serving() as url:
+        other = Client(url=url)
+        for opened in (assistant, other):
+            until(lambda opened=opened: "another assistant" in opened.call("turn", degrees=0.0)[1], "a refusal", WAIT_S)
+            assert opened.call("stop")[0]
+        other.close()
+        page = "POST /mcp HTTP/1.1\r\nHost: evil.example\r\nOrigin: http://evil.example\r\nContent-Length: 2\r\n\r\n{}"
+        with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2].partition("/")[0]))) as web:
+            web.sendall(page.encode())
+            assert b" 421 " in web.recv(100) or b" 403 " in web.recv(100)  # of a web page elsewhere
+    until(lambda: assistant.call("turn", degrees=5.0)[0], "a turn", WAIT_S)
+    at_rest(robot)
+
+
+def test_a_person_who_drives_ends_the_walk_and_the_assistant_waits(robot, assistant):
+    at_rest(robot)
+    asked = assistant.begin("walk", forward_m=-0.9)
+    spin(robot, lambda: robot.state == "walking" and robot.source == "assistant", "the walk")
+    with Person(OPTIONS) as person:
+        person.twist = Twist(-0.02, 0.0, 0.0)
+
+        def ended():
+            person.spin(0.02)
+            return asked.done()
+
+        spin(robot, ended, "the end of the walk")
+        person.twist = ZERO
+    assert not asked.result()[0] and "a person has taken over: joystick" in asked.result()[1]
+    at_rest(robot)
+    moved, text = assistant.call("walk", forward_m=0.1)
+    assert not moved and "ask the person before you move the robot again" in text
+
+
+@contextlib.contextmanager
+def serving():
+    """The address of a server over HTTP."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [*HEXAPOD, "mcp", "--allow", "move", "--http", str(port)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        yield process.stderr.readline().strip()
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(WAIT_S)
+        process.stderr.close()
+
+
+@contextlib.contextmanager
+def walker(*where):
+    """A client of its own that walks."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", WALKER, *where], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def stops(robot):
+    """Waits until the robot stands, and stays where it is."""
+    at_rest(robot)
+    place = robot.truth.last
+    spin(robot, lambda: robot.truth.last.time > place.time + 1.0, "a second")
+    assert robot.state == "standing" and math.dist(robot.truth.last.pose[:2], place.pose[:2]) < 0.01
+
+
+def test_a_client_that_dies_or_hangs_or_a_person_who_stops_the_robot_ends_the_walk(robot, assistant):
+    assistant.close()
+    for number in (signal.SIGKILL, signal.SIGSTOP):
+        with walker(*HEXAPOD, "mcp", "--allow", "move") as process:
+            spin(robot, lambda: robot.state == "walking" and robot.source == "assistant", "the walk")
+            process.send_signal(number)
+            stops(robot)
+        spin(robot, lambda: robot.source in ("none", ""), "the end of the server")
+    with serving() as url, walker(url) as process:
+        spin(robot, lambda: robot.state == "walking" and robot.source == "assistant", "the walk over HTTP")
+        process.kill()
+        stops(robot)
+        opened = Client(url=url)
+        asked = opened.begin("walk", forward_m=-0.5)
+        spin(robot, lambda: robot.state == "walking" or asked.done(), "a walk")
+        request = robot.request("stop")
+        spin(robot, lambda: request.success and asked.done(), "the stop")
+        assert not asked.result()[0] and "a person has stopped the robot" in asked.result()[1]
+        at_rest(robot)
+        opened.close()
+
+
+def test_a_policy_walks_as_a_person_commands_until_somebody_stops_it(robot, tmp_path):
+    machine = load("phantomx").robot
+    metadata = description(machine, "walk", 0.02)
+    inputs = sum(int(part.split()[-1]) for part in metadata["observation"].split(","))
+    save(tmp_path / "blind.onnx", [Layer(np.zeros((24, inputs)), np.zeros(24))], metadata)
+    at_rest(robot)
+    command = [*HEXAPOD, "policy", "run", str(tmp_path / "blind.onnx")]
+    policy = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        spin(robot, lambda: robot.state == "moving" or policy.poll() is not None, "the policy")
+        start = robot.truth.last.pose
+        robot.twist = Twist(-0.1, 0.0, 0.0)
+        spin(robot, lambda: (start.inverse() @ robot.truth.last.pose).x < -0.15, "15 cm backwards")
+        robot.twist = ZERO
+        request = robot.request("stop")
+        spin(robot, lambda: request.success and policy.poll() is not None, "the stop")
+        assert policy.returncode == 1 and "another request" in policy.stderr.read()
+        stops(robot)
+    finally:
+        policy.kill()
+        policy.wait()
+        policy.stderr.close()
