@@ -72,7 +72,7 @@ class Client:
             self._opened.set()
             await self._closing.wait()
 
-    def begin(self, name, **arguments):
+    def begin(self, name, /, **arguments):
         """The future of whether a tool has done it, and what it says."""
 
         async def call():
@@ -84,7 +84,7 @@ class Client:
 
         return asyncio.run_coroutine_threadsafe(call(), self._loop)
 
-    def call(self, name, **arguments):
+    def call(self, name, /, **arguments):
         return self.begin(name, **arguments).result(WAIT_S)
 
     def tools(self):
@@ -145,14 +145,15 @@ def at_rest(robot):
 
 
 def test_without_a_permission_the_tools_report_and_stop_and_none_moves_the_robot():
-    async def run():
-        offered = server(Assistant(OPTIONS, AssistantLimits(), lambda: None), moves=False)
+    async def run(assistant):
+        offered = server(assistant, moves=False)
         assert {tool.name for tool in await offered.list_tools()} == REPORTS
         for name, words in (("where_am_i", "is the robot running"), ("what_do_you_see", "the robot is blind")):
             with pytest.raises(Exception, match=words):
                 await offered.call_tool(name, {})
 
-    asyncio.run(run())
+    with Assistant(OPTIONS, AssistantLimits(), lambda: None) as alone:
+        asyncio.run(run(alone))
 
 
 def test_a_permitted_assistant_walks_turns_and_comes_back(robot, assistant):
@@ -218,9 +219,13 @@ def test_over_http_of_two_assistants_none_moves_the_robot_and_both_may_stop_it(r
         other = Client(url=url)
         for opened in (assistant, other):
             until(lambda opened=opened: "another assistant" in opened.call("turn", degrees=0.0)[1], "a refusal", WAIT_S)
-            assert opened.call("stop")[0]
+            answer = opened.call("stop")
+            assert answer[0], answer
         other.close()
-        page = "POST /mcp HTTP/1.1\r\nHost: evil.example\r\nOrigin: http://evil.example\r\nContent-Length: 2\r\n\r\n{}"
+        page = (
+            "POST /mcp HTTP/1.1\r\nHost: evil.example\r\nOrigin: http://evil.example\r\nContent-Length: 2\r\n"
+            "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\r\n{}"
+        )
         with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2].partition("/")[0]))) as web:
             web.sendall(page.encode())
             assert b" 421 " in web.recv(100) or b" 403 " in web.recv(100)  # of a web page elsewhere
@@ -256,7 +261,9 @@ def serving():
     command = [*HEXAPOD, "mcp", "--allow", "move", "--http", str(port)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
-        yield process.stderr.readline().strip()
+        url = process.stderr.readline().strip()
+        until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0, "the server listens", WAIT_S)
+        yield url
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(WAIT_S)
