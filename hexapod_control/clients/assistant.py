@@ -247,7 +247,7 @@ class Assistant:
             while self._motion is not None and time.monotonic() < deadline:
                 self.end_motion()
                 time.sleep(POLL_S)
-            return self._ask(Motion(self._stop), urgent=True).answer.result(2.0 * END_S)
+            return self._ask(Motion(self._stop), urgent=True).answer.result(3.0 * END_S)
 
     def walk(self, forward: float, left: float) -> Motion:
         """Walks to a place [m] as seen from the robot, without turning. Raises QuantityError or RobotError."""
@@ -339,6 +339,8 @@ class Assistant:
         return robot.odometry.last.pose
 
     def _stop(self, wait: BoundedWait) -> str:
+        missing = "no node offers the service stop: is the robot running?"
+        wait.until(lambda: self._robot.has_service("stop"), END_S, missing)
         wait.request("stop", END_S)
         return "the robot stops with its feet down"
 
