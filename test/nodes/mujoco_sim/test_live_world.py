@@ -47,14 +47,6 @@ def test_a_push_moves_the_body_for_a_moment(standing):
     assert sorted(set(standing.node.world.simulation.data.xfrc_applied.ravel().tolist())) == [-400.0, 0.0, 500.0]
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_a_push_that_is_not_finite_is_refused(rig, value):
-    push = rig.bench.publisher(Wrench, "mujoco_sim/push")
-    push.publish(Wrench(force=Vector3(x=value)))
-    rig.bench.until(lambda: "not finite" in rig.node.last_report("refused ~/push"))
-    assert np.isfinite(place(rig)).all()
-
-
 def test_friction_and_payload_change_while_the_robot_stands(standing):
     before, mass = place(standing), standing.node.world.simulation.model.body_mass.sum()
     assert change(standing, friction=0.3, payload=1.0).successful

@@ -168,8 +168,9 @@ def test_samples_without_a_stamp_have_the_time_of_their_arrival(make):
     assert made.support.times("at")[0][0] == pytest.approx(1e-9 * messages.nanoseconds(message.header.stamp), abs=1.0)
 
 
-def test_dropped_samples_inflate_the_covariance_once_and_a_jump_interrupts(make):
-    made = make()
+def test_dropped_samples_inflate_the_covariance_once_and_a_jump_interrupts(make, monkeypatch):
+    made, time = make(), Moment()
+    monkeypatch.setattr(OdometryNode, "control_time", property(lambda node: time.now))
     made.step(100.0)
     for _ in range(2):
         made.step(100.01, np.full((6, 3), 100.0))
@@ -178,14 +179,25 @@ def test_dropped_samples_inflate_the_covariance_once_and_a_jump_interrupts(make)
     assert made.estimate.times("inflate_covariance") == [(0,), (2,), (0,)]
     assert made.node.status() == {"mode": "legs", "joint_states dropped": 2, "distance [m]": "1.0"}
     assert not made.estimate.times("interrupt")
+    for k in range(20):  # they agree for longer than it takes to believe them
+        time.now += 0.02
+        made.step(100.06 + 0.02 * k, np.zeros((6, 3)))
+    assert made.estimate.times("interrupt") == [()]
 
 
 def test_odom_has_pose_speed_frames_and_covariances(make):
-    made = make(tf_frame_prefix="one/")
+    made = make(tf_frame_prefix="one/", odom_frame_id="start", base_frame_id="foot")
     made.step(100.25)
     (message,) = made.odom()
-    assert (message.header.frame_id, message.child_frame_id) == ("one/odom", "one/base_footprint")
+    assert (message.header.frame_id, message.child_frame_id) == ("one/start", "one/foot")
     assert message.header.stamp == messages.time(100_250_000_000)
+    footprint, base = made.topics.sent["tf"][0].transforms
+    assert (footprint.child_frame_id, base.header.frame_id, base.child_frame_id) == (
+        "one/foot",
+        "one/foot",
+        "one/base_link",
+    )
+    assert footprint.header.stamp == base.header.stamp == message.header.stamp
     assert xyz(message.pose.pose.position) == (1.0, -2.0, 0.0)
     assert messages.roll_pitch_yaw(message.pose.pose.orientation) == pytest.approx((0.0, 0.0, 0.5))
     assert messages.twist(message.twist.twist) == (0.04, 0.05, 0.3)

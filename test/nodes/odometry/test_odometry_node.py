@@ -8,14 +8,12 @@ import pytest
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
-from std_srvs.srv import Trigger
 from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import STEP, overrides
 
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp, wrap
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState
-from hexapod_control.core.sensing.joint_plausibility import SETTLING_TIME_S
 from hexapod_control.nodes.odometry.odometry import MIN_VARIANCE, OdometryNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.message_types import TFMessage
@@ -95,21 +93,6 @@ def test_odometry_follows_a_drive_with_turns(bench, mode, gait):
     assert 0.1 <= float(drive.node.status()["distance [m]"]) <= 0.2
 
 
-def test_a_tripod_that_changes_feet_within_a_sample_loses_no_distance(bench):
-    drive = Drive(bench, "tripod")
-    drive.drive(Twist(0.08, 0.0, 0.3), 150)
-    assert math.dist(drive.estimate[:2], drive.pose[:2]) < ROLLING_SHARE * 0.08 * 150 * STEP
-    assert abs(wrap(drive.estimate.yaw - drive.pose.yaw)) < ROLLING_SHARE * 0.3 * 150 * STEP
-
-
-def test_odom_and_tf_of_a_sample_have_its_stamp_and_wait_for_no_later_one(bench):
-    drive = Drive(bench)
-    for _ in range(10):
-        drive.step(Twist(0.02, 0.0, 0.0))  # returns once odom has come
-        bench.until(lambda: drive.tf and drive.tf[-1].transforms[0].header.stamp == drive.stamp(), what="/tf")
-        assert drive.odom[-1].header.stamp == drive.stamp()
-
-
 def test_samples_that_were_queued_while_the_node_was_busy_are_all_used(bench):
     """A third of a cycle is published before the executor runs: feet change meanwhile."""
     drive = Drive(bench, "tripod")
@@ -125,40 +108,6 @@ def test_samples_that_were_queued_while_the_node_was_busy_are_all_used(bench):
     gone = drive.pose.x - before.x
     assert gone > 0.03
     assert drive.estimate.x - start.x == pytest.approx(gone, rel=ROLLING_SHARE)
-
-
-def frames(tf: TFMessage):
-    return [(t.header.frame_id, t.child_frame_id) for t in tf.transforms]
-
-
-def test_frames_take_prefix_and_names(bench):
-    drive = Drive(bench, tf_frame_prefix="one/", odom_frame_id="start", base_frame_id="foot")
-    drive.drive(Twist(0.0, 0.0, 0.0), 2)
-    drive.bench.until(lambda: drive.tf)
-    assert frames(drive.tf[-1]) == [("one/start", "one/foot"), ("one/foot", "one/base_link")]
-    assert drive.odom[-1].header.frame_id == "one/start"
-    assert drive.odom[-1].child_frame_id == "one/foot"
-
-
-def test_reset_puts_the_origin_where_the_robot_is(bench):
-    drive = Drive(bench)
-    drive.drive(Twist(0.03, 0.0, 0.1), 100)
-    assert bench.call(Trigger, "odometry/reset_odometry").success
-    drive.pose = Pose(0.0, 0.0, 0.0)
-    drive.drive(Twist(0.03, 0.0, 0.1), 50)
-    assert tuple(drive.estimate) == pytest.approx(tuple(drive.pose), abs=ROLLING_SHARE * 0.1)
-    assert drive.odom[-1].pose.pose.position.x > 0.02  # and it counts on from there
-
-
-def test_a_motion_in_joint_space_moves_nothing(bench):
-    drive = Drive(bench)
-    drive.drive(Twist(0.0, 0.0, 0.0), 3)
-    motion = bench.publisher(JointState, "joint_motion")
-    drive.deliver(motion, drive.joints.message(standing_joints(), None, drive.stamp()), "joint_motion")
-    for step in range(10):
-        drive.time += STEP
-        drive.publish_joints(standing_joints() + 0.02 * step)
-    assert drive.estimate == pytest.approx((0.0, 0.0, 0.0), abs=1e-9)
 
 
 def test_mode_legs_imu_takes_the_heading_from_the_imu_and_from_the_legs_when_the_imu_is_silent(bench):
@@ -228,32 +177,6 @@ def test_an_imu_that_sends_nan_is_refused_with_a_report_and_the_legs_give_the_he
     assert wrap(drive.estimate.yaw - drive.pose.yaw) == pytest.approx(0.0, abs=ROLLING_SHARE)
 
 
-def test_measured_contact_overrides_the_plan(bench):
-    """A foot that is planned on the ground but carries no load hangs over a hole: it is left out."""
-    drive = Drive(bench)
-    drive.drive(Twist(0.0, 0.0, 0.0), 2)
-    states = bench.publisher(MultiDOFJointState, "foot_states")
-    loads = np.full(6, 4.0)
-    loads[0] = 0.0
-    for step in range(20):
-        drive.time += STEP
-        feet = drive.feet.message(drive.plan.feet, drive.plan.feet_velocity, loads, drive.stamp())
-        drive.deliver(states, feet, "foot_states")
-        row = np.array(drive.plan.joint_angles)
-        row[0, 1] += 0.01 * step  # it falls
-        drive.publish_joints(row)
-    assert drive.estimate == pytest.approx((0.0, 0.0, 0.0), abs=1e-6)
-    bench.until(lambda: drive.tf and drive.tf[-1].transforms[-1].header.stamp == drive.stamp())
-    attitude = messages.roll_pitch_yaw(drive.tf[-1].transforms[-1].transform.rotation)
-    assert attitude[:2] == pytest.approx((0.0, 0.0), abs=1e-6)
-
-
-def test_before_any_foot_targets_odom_is_the_origin(bench):
-    drive = Drive(bench)
-    drive.publish_joints(standing_joints())
-    assert drive.estimate == (0.0, 0.0, 0.0)
-
-
 @pytest.mark.parametrize(
     ("change", "report"),
     [
@@ -293,21 +216,6 @@ def test_a_hundred_foreign_joint_states_do_not_move_the_robot_and_make_its_pose_
     status = drive.node.status()
     assert (status["mode"], status["joint_states dropped"]) == ("legs", 100)
     assert not [kind for kind in drive.node.sent_reports if kind.startswith("failed")]
-
-
-def test_after_a_jump_of_the_joints_the_robot_is_where_it_was_and_goes_on_from_there(bench):
-    drive = Drive(bench)
-    drive.drive(Twist(0.03, 0.0, 0.0), 50)
-    before, count = drive.estimate, len(drive.odom)
-    turned = np.zeros((6, 3))
-
-    def publish():
-        drive.time += STEP
-        drive.deliver(drive.to_joints, drive.joints.message(turned, None, drive.stamp()), "joint_states")
-
-    took = bench.until(lambda: publish() or len(drive.odom) > count, what="odom after the jump")
-    assert took >= SETTLING_TIME_S
-    assert drive.estimate == pytest.approx(before, abs=1e-6)
 
 
 def test_an_unknown_mode_is_refused(bench):
