@@ -9,31 +9,43 @@ A place suits a foot if
 - it is known, and flat: within the radius of the foot and EDGE_MARGIN, no height differs by more than ROUGHNESS from
   the plane that fits them, and this plane is not steeper than STEEPEST. So the foot keeps away from edges, up and down;
 - it lies in the disc in which the leg strides;
-- the leg reaches it at touch-down and at the end of the stance, with joints inside of their limits;
-- femur and tibia are LEG_MARGIN above the ground at both times.
+- the leg reaches it at touch-down, in the middle of the stance and at its end, with joints inside of their limits;
+- femur and tibia are LEG_MARGIN above the ground at these times.
 
-Of these the nearest to the nominal foothold is chosen. The foothold chosen before is a candidate, too, and is preferred
-by HYSTERESIS, so that noise of the map does not move the aim to and fro.
+Of these the nearest to the nominal foothold is chosen: the nominal one itself, the one chosen before, or a cell of the
+map. The one chosen before is preferred by HYSTERESIS, so that noise of the map does not move the aim to and fro. Cells
+are compared as arrays; the few that are tried for reach and clearance, nearest first, with plain floats, which take
+less time than arrays for so few.
 """
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import lru_cache
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.arrays import Array, ComplexArray
 from hexapod_control.core.kinematics.body_pose import Placement
 from hexapod_control.core.kinematics.frame_tree import FramePose
-from hexapod_control.core.kinematics.leg_batch import inverse_over_arrays
-from hexapod_control.core.kinematics.leg_kinematics import base_to_hip, femur_axis, hip_to_base
+from hexapod_control.core.kinematics.leg_kinematics import (
+    BENT_LEG,
+    Coordinate,
+    LegJoints,
+    femur_axis,
+    hip_to_base,
+    leg_forward,
+    solve_leg,
+)
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
-from hexapod_control.core.robot import Leg, Point, Robot, Vector
+from hexapod_control.core.robot import Leg, Matrix, Point, Robot, Vector
 from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.core.workspace.strides.stride_table import Disc
 
@@ -41,21 +53,20 @@ EDGE_MARGIN = 0.008  # [m] between the ball of a foot and an edge
 ROUGHNESS = 0.005  # [m] greatest distance of the ground under a foot from a plane: a step that is not fitted
 STEEPEST = math.tan(math.radians(42.0))  # of the ground under a foot
 LEG_MARGIN = 0.012  # [m] of femur and tibia above the ground
-SPACING = 0.01  # [m] between candidates
 EVEN = 0.004  # [m] height up to which the ground counts as the plane of the feet
 HYSTERESIS = 0.012  # [m] by which a new foothold has to be nearer to the nominal one
 SAME_LEVEL = 0.015  # [m] a foot in the air does not change to a foothold that is so much higher or lower ...
 OTHER_LEVEL_COST = 0.1  # [m] ... unless one at its level is so much farther from the nominal one, or there is none
 TRIED = 24  # candidates, nearest first, for which reach and clearance are computed
 OUTSIDE_COST = 2.0  # per metre that a stance would end outside of the disc
-AHEAD = np.linspace(0.01, 0.08, 8)  # [m] ahead of a foothold, where a step up counts ...
+AHEAD = tuple(0.01 * k for k in range(1, 9))  # [m] ahead of a foothold, where a step up counts ...
 RISE_MARGIN = 0.03  # [m] by which the foot has to rise above it where it lifts off
 STEP_COST = 0.08  # [m] of a foothold from which it cannot
 PATH_POINTS = 12  # of the path of a swing, at which the height of the ground is looked up
 PATH_HALF_WIDTH = 0.012  # [m]
 FOLLOWING = 0.5  # share of the height of a foothold by which the plane of the feet follows it
-LEG_POINTS = np.linspace(0.2, 1.0, 6)  # of the tibia, from the foot to the knee
-FEMUR_POINTS = np.array((0.0, 0.35, 0.7))  # from the knee to the body
+LEG_POINTS = (0.2, 0.36, 0.52, 0.68, 0.84, 1.0)  # of the tibia, from the foot to the knee
+FEMUR_POINTS = (0.35, 0.7)  # from the knee to the body
 
 
 class NoFoothold(Enum):
@@ -71,8 +82,11 @@ class Foothold(NamedTuple):
     """A place where a foot can stand, in odom [m]."""
 
     at: Vector  # odom, as on the map
-    path: tuple[float, ...]  # [m] greatest heights of the ground on the way there, above the plane of base_footprint
+    path: tuple[float, ...]  # [m] as in SeenFoothold; empty for a foot that is on its way already
     even: bool = False  # the ground is as flat as the plane of the feet: the nominal foothold
+
+
+EVEN_GROUND = Foothold((0.0, 0.0, 0.0), (), even=True)
 
 
 class Missing(NamedTuple):
@@ -82,20 +96,45 @@ class Missing(NamedTuple):
     drop: float  # [m] by which the ground is lower than the plane of the feet at most, - higher; NaN: unknown
 
 
-def _offsets(radius: float) -> Array:
-    """Offsets (n, 2) [m] of candidates in a disc."""
-    count = math.floor(radius / SPACING)
-    axis = SPACING * np.arange(-count, count + 1)
-    x, y = np.meshgrid(axis, axis)
-    inside = x * x + y * y <= radius * radius
-    return np.stack((x[inside], y[inside]), axis=1)
+@lru_cache(maxsize=32)
+def _sole(radius: float, cell: float) -> tuple[tuple[int, int], ...]:
+    """Offsets (row, column) of the cells under a foot with a radius [m], at least the next ones."""
+    most = max(math.floor(radius / cell + 0.5), 1)
+    steps = range(-most, most + 1)
+    near = max(radius + 0.5 * cell, cell)
+    return tuple((i, j) for i in steps for j in steps if math.hypot(i, j) * cell <= near)
 
 
-def _sole(radius: float) -> Array:
-    """Offsets (13, 2) [m] at which the ground under a foot is looked up, the middle first."""
-    angles = np.arange(8) * math.tau / 8
-    outer = radius * np.stack((np.cos(angles), np.sin(angles)), axis=1)
-    return np.concatenate((np.zeros((1, 2)), outer, 0.5 * outer[::2]))
+class _Cells(NamedTuple):
+    """The cells of a square window at which a foot can be, and the cells under it."""
+
+    columns: NDArray[np.intp]  # (k,)
+    rows: NDArray[np.intp]  # (k,)
+    sole: NDArray[np.intp]  # (k, n) index of each cell under the foot in the flat window
+    fit: Array  # (n, 3) of heights: mean, and slope along columns and rows, per cell
+    plane: Array  # (3, n) back to heights
+
+
+@lru_cache(maxsize=32)
+def _cells(size: int, sole: tuple[tuple[int, int], ...]) -> _Cells:
+    """The cells of a window of `size` x `size` cells; those whose sole leaves it are left out."""
+    offsets = np.array(sole)
+    margin = int(offsets.max())
+    rows, columns = (index.ravel() for index in np.mgrid[margin : size - margin, margin : size - margin])
+    under = (rows[:, None] + offsets[:, 0]) * size + columns[:, None] + offsets[:, 1]
+    # Least squares of a plane about the middle of the sole, which is symmetrical
+    y, x = offsets.T.astype(float)
+    fit = np.stack((np.full(len(x), 1.0 / len(x)), x / (x @ x), y / (y @ y)), axis=1)
+    return _Cells(columns, rows, under, fit, np.stack((np.ones(len(x)), x, y)))
+
+
+class Window(NamedTuple):
+    """A square part of the map."""
+
+    heights: Array  # (n, n) [m]; NaN: unknown
+    x: float  # [m] of the first cell
+    y: float
+    cell: float  # [m]
 
 
 @dataclass(frozen=True)
@@ -103,8 +142,8 @@ class GroundView:
     """The ground as seen from base_footprint at one time."""
 
     grid: TerrainGrid
-    rotation: Array  # (3, 3) base_footprint to odom
-    origin: Array  # (3,) [m] of base_footprint on the map, whose height is that of the feet, not that of odom
+    rotation: Matrix  # base_footprint to odom, row by row
+    origin: Vector  # [m] of base_footprint on the map, whose height is that of the feet, not that of odom
     start: Point = (0.0, 0.0)  # [m] where the robot began to see, on the map
     radius: float = 0.0  # [m] around it, in which ground that is not known is that of the feet: no camera sees it
 
@@ -123,44 +162,68 @@ class GroundView:
         `standing` are the feet (x, y, z) [m] in base_footprint that stand on the ground; `start` and `radius` [m] as in
         the view.
         """
-        turned, position = base
-        rotation: Array = turned @ np.array(placement.rotation).T
-        origin = position - rotation @ np.array(placement.to_footprint(0.0, 0.0, 0.0))
-        view = cls(grid, rotation, origin, start, radius)
-        errors = view.errors(standing)
-        known = errors[np.isfinite(errors)]
-        if len(known):
-            view = replace(view, origin=origin + np.array((0.0, 0.0, float(np.median(known)))))
+        turned, position = base[0].tolist(), base[1].tolist()
+        rows = tuple(placement.rotate(*row) for row in turned)
+        x, y, z = placement.to_footprint(0.0, 0.0, 0.0)
+        origin = tuple(at - (a * x + b * y + c * z) for at, (a, b, c) in zip(position, rows, strict=True))
+        view = cls(grid, rows, origin, start, radius)
+        errors = sorted(error for error in map(view.error, standing) if math.isfinite(error))
+        if errors:
+            view = replace(view, origin=(*origin[:2], origin[2] + median(errors)))
         return view
 
-    def heights(self, x: Array, y: Array) -> Array:
-        """Heights [m] of the ground at points [m] of odom, in their shape; NaN where it is unknown."""
-        known = self.grid.heights(x, y)
-        missing = np.isnan(known)
-        if self.radius > 0.0 and missing.any():
-            a, b, c = self.rotation[:, 2]
-            felt = self.origin[2] - (a * (x - self.origin[0]) + b * (y - self.origin[1])) / c
-            near = np.hypot(x - self.start[0], y - self.start[1]) < self.radius
-            known = np.where(missing & near, felt, known)
-        return known
+    def height(self, x: float, y: float) -> float:
+        """Height [m] of the ground at a point [m] of odom; NaN where it is unknown."""
+        height = self.grid.height(x, y)
+        if height == height or math.dist((x, y), self.start) >= self.radius:  # known, or not near the start
+            return height
+        return self._felt(x, y)
 
-    def errors(self, feet: Sequence[Vector]) -> Array:
-        """By how much [m] the map is higher than feet (x, y, z) [m] in base_footprint; NaN where it is unknown."""
-        if not feet:
-            return np.empty(0)
-        points = self.to_odom(np.array(feet))
-        errors: Array = self.grid.heights(points[:, 0], points[:, 1]) - points[:, 2]
-        return errors
+    def _felt(self, x: Coordinate, y: Coordinate) -> Coordinate:
+        """Height [m] of the plane of the feet at points [m] of odom."""
+        a, b, c = (row[2] for row in self.rotation)
+        return self.origin[2] - (a * (x - self.origin[0]) + b * (y - self.origin[1])) / c
 
-    def to_odom(self, points: Array) -> Array:
-        """Points (..., 3) [m] of base_footprint in odom."""
-        moved: Array = points @ self.rotation.T + self.origin
-        return moved
+    def window(self, at: Point, half: float) -> Window:
+        """The cells within `half` [m] of a point [m] of odom."""
+        heights, (x, y) = self.grid.window(*at, half)
+        cell = self.grid.cell
+        if self.radius > 0.0 and math.isnan(heights.max()):
+            steps = cell * np.arange(len(heights))
+            across, up = np.meshgrid(x + steps, y + steps)
+            near = np.hypot(across - self.start[0], up - self.start[1]) < self.radius
+            heights = np.where(np.isnan(heights) & near, self._felt(across, up), heights)
+        return Window(heights, x, y, cell)
 
-    def to_footprint(self, points: Array) -> Array:
-        """Points (..., 3) [m] of odom in base_footprint."""
-        moved: Array = (points - self.origin) @ self.rotation
-        return moved
+    def is_plane(self, window: Window) -> bool:
+        """Whether no cell of a window is as far as EVEN from the plane of the feet; may be False if it is tilted."""
+        a, b, c = (row[2] for row in self.rotation)
+        half = 0.5 * (len(window.heights) - 1) * window.cell
+        tilted = (abs(a) + abs(b)) * half
+        level = a * (window.x + half - self.origin[0]) + b * (window.y + half - self.origin[1]) - c * self.origin[2]
+        highest = level + c * float(window.heights.max()) + tilted
+        lowest = level + c * float(window.heights.min()) - tilted
+        return -EVEN < lowest and highest < EVEN  # False with NaN
+
+    def error(self, foot: Vector) -> float:
+        """By how much [m] the map is higher than a foot (x, y, z) [m] in base_footprint; NaN where it is unknown."""
+        x, y, z = self.to_odom(*foot)
+        return self.grid.height(x, y) - z
+
+    def to_odom(self, x: float, y: float, z: float) -> Vector:
+        """A point [m] of base_footprint in odom."""
+        (a, b, c), (d, e, f), (g, h, i) = self.rotation
+        u, v, w = self.origin
+        return u + a * x + b * y + c * z, v + d * x + e * y + f * z, w + g * x + h * y + i * z
+
+    def to_footprint(self, x: Coordinate, y: Coordinate, z: Coordinate) -> tuple[Coordinate, Coordinate, Coordinate]:
+        """A point [m] of odom, or arrays of points, in base_footprint."""
+        (a, b, c), (d, e, f), (g, h, i) = self.rotation
+        u, v, w = self.origin
+        x = x - u
+        y = y - v
+        z = z - w
+        return a * x + d * y + g * z, b * x + e * y + h * z, c * x + f * y + i * z
 
 
 class Step(NamedTuple):
@@ -176,17 +239,22 @@ class Step(NamedTuple):
     level: float | None  # [m] height to which the foot is on its way in the air, above the plane; None: it stands
 
 
+class _Places(NamedTuple):
+    """Candidates (k,) for a foothold, in odom: the nominal one, the one chosen before, and the cells of the map."""
+
+    x: Array  # [m]
+    y: Array  # [m]
+    z: Array  # [m]; NaN: unknown
+    rough: Array  # [m] greatest distance of the ground under the foot from a plane
+    slope: Array  # [1] of that plane
+
+
 class FootholdChooser:
     """Chooses footholds of one robot."""
 
     def __init__(self, robot: Robot) -> None:
         """`robot` has the legs that walk."""
         self._robot = robot
-        self._sole = _sole(robot.foot_radius + EDGE_MARGIN)
-        x, y = self._sole.T
-        # Least squares of a plane about the middle of the sole, which is symmetrical
-        self._fit = np.stack((np.full(len(x), 1.0 / len(x)), x / (x @ x), y / (y @ y)), axis=1)
-        self._plane = np.stack((np.ones(len(x)), x, y))
 
     def choose(
         self, view: GroundView, step: Step, twist: Twist, placement: Placement, plane: tuple[float, float, float]
@@ -197,170 +265,188 @@ class FootholdChooser:
         that of the other feet.
         """
         ahead = exp(twist, step.until)  # base_footprint at touch-down, in that of now
-        cx, cy = ahead.apply(*step.disc.center)
         a, b, c = plane
-        middle = view.to_odom(np.array((cx, cy, a * cx + b * cy + c)))
-        places = middle[:2] + _offsets(step.disc.radius)
-        nominal_now = ahead.apply(*step.nominal)
-        first = [view.to_odom(np.array((*nominal_now, a * nominal_now[0] + b * nominal_now[1] + c)))[:2]]
-        if step.before is not None:
-            first.append(np.array(step.before.at[:2]))
-        places = np.concatenate((np.array(first), places))
-        sole = places[:, None, :] + self._sole
-        ground = view.heights(sole[..., 0], sole[..., 1])
-        known = np.logical_and.reduce(np.isfinite(ground), axis=1)
-        fitted = ground @ self._fit
-        rough = np.abs(ground - fitted @ self._plane).max(axis=1)
-        points = view.to_footprint(np.column_stack((places, fitted[:, 0])))
-        slope = np.hypot(fitted[:, 1], fitted[:, 2])
-        if known.all() and np.abs(points[:, 2]).max() < EVEN and rough.max() < EVEN:
-            return Foothold((0.0, 0.0, 0.0), (), even=True)
-        back = exp(twist, -step.until)
-        landing = _moved(back, points)
-        distance = np.hypot(landing[:, 0] - step.nominal[0], landing[:, 1] - step.nominal[1])
-        x, y = step.disc.center
-        inside = np.hypot(landing[:, 0] - x, landing[:, 1] - y) <= step.disc.radius
-        flat = known & (rough <= ROUGHNESS) & (slope <= STEEPEST)
+        (mx, my), (nx, ny) = ahead.apply(*step.disc.center), ahead.apply(*step.nominal)
+        middle, nominal = (view.to_odom(x, y, a * x + b * y + c)[:2] for x, y in ((mx, my), (nx, ny)))
+        before = [] if step.before is None else [step.before.at[:2]]
+        radius = step.disc.radius
+        window = view.window(middle, radius + self._margin(view.grid.cell))
+        if view.is_plane(window):
+            return EVEN_GROUND
+        places = self._places(window, middle, radius, [nominal, *before])
+        x, y, z = view.to_footprint(places.x, places.y, places.z)
+        if max(np.abs(z).max(), places.rough.max()) < EVEN:  # False with NaN
+            return EVEN_GROUND
+        center = complex(*step.disc.center)
+        landing = _moved(exp(twist, -step.until), x + 1j * y)
         leaving = _moved(exp(twist, -step.stance), landing)
-        beyond = np.maximum(np.hypot(leaving[:, 0] - x, leaving[:, 1] - y) - step.disc.radius, 0.0)
-        cost = distance + OUTSIDE_COST * beyond
-        if step.before is not None:
+        inside = np.abs(landing - center) <= radius
+        known = np.isfinite(z)
+        suitable = inside & (places.rough <= ROUGHNESS) & (places.slope <= STEEPEST)  # False with NaN
+        if not suitable.any():
+            why = NoFoothold.UNEVEN if known[inside].any() else NoFoothold.UNKNOWN
+            return Missing(why, _drop(z[inside & known]))
+        cost = np.abs(landing - complex(*step.nominal))
+        cost += OUTSIDE_COST * np.maximum(np.abs(leaving - center) - radius, 0.0)
+        if before:
             cost[1] -= HYSTERESIS
         if step.level is not None:
-            cost += np.where(np.abs(points[:, 2] - step.level) > SAME_LEVEL, OTHER_LEVEL_COST, 0.0)
-        suitable = np.flatnonzero(flat & inside)
-        if not len(suitable):
-            why = NoFoothold.UNEVEN if known[inside].any() else NoFoothold.UNKNOWN
-            return Missing(why, _drop(points[inside & known, 2]))
+            cost[np.abs(z - step.level) > SAME_LEVEL] += OTHER_LEVEL_COST
         # The body will have followed the feet: heights above its plane at touch-down.
-        landing[:, 2] = leaving[:, 2] = (1.0 - FOLLOWING) * (points @ np.array((-a, -b, 1.0)) - c)
-        cost[suitable] += self._step_cost(view, step.leg, points[suitable], leaving[suitable], twist, placement)
-        tried = suitable[np.argsort(cost[suitable], kind="stable")[:TRIED]]
-        found = self._fits(view, step.leg, points[tried], landing[tried], leaving[tried], placement)
-        if isinstance(found, NoFoothold):
-            return Missing(found, _drop(points[inside & known, 2]))
-        chosen = tried[found]
-        goal = points[chosen]
-        return Foothold(
-            tuple((places[chosen][0], places[chosen][1], fitted[chosen, 0])), self._path(view, step.foot, goal)
-        )
+        height = (1.0 - FOLLOWING) * (z - a * x - b * y - c)
+        found = None
+        least = math.inf
+        refusals = set()
+        order = np.argsort(np.where(suitable, cost, math.inf), kind="stable")[: min(TRIED, np.count_nonzero(suitable))]
+        middles = 0.5 * (landing + leaving)
+        for k in order.tolist():
+            if cost[k] >= least:
+                break
+            now = (float(x[k]), float(y[k]), float(z[k]))
+            stance = [(float(p.real), float(p.imag), float(height[k])) for p in (leaving[k], landing[k], middles[k])]
+            refusal = self._refusal(view, step.leg, now, stance, placement)
+            if refusal is not None:
+                refusals.add(refusal)
+                continue
+            total = float(cost[k]) + self._step_cost(view, step.leg, now, stance[0], twist, placement)
+            if total < least:
+                least = total
+                found = k
+        if found is None:
+            why = NoFoothold.BLOCKED if NoFoothold.BLOCKED in refusals else NoFoothold.UNREACHABLE
+            return Missing(why, _drop(z[inside & known]))
+        at = (float(places.x[found]), float(places.y[found]), float(places.z[found]))
+        return Foothold(at, self._path(view, step.foot, at) if step.level is None else ())
 
-    def misfits(self, view: GroundView, feet: Sequence[Vector]) -> list[float]:
-        """Least distances [m] between feet (x, y, z) [m] in base_footprint and the ground under them; NaN: unknown."""
-        points = view.to_odom(np.array(feet))
-        sole = points[:, None, :2] + self._sole
-        errors = np.abs(view.grid.heights(sole[..., 0], sole[..., 1]) - points[:, None, 2])
-        least = np.where(np.isfinite(errors), errors, np.inf).min(axis=1)
-        found: list[float] = np.where(np.isfinite(least), least, np.nan).tolist()
-        return found
+    def misfit(self, view: GroundView, foot: Vector) -> float:
+        """Least distance [m] between a foot (x, y, z) [m] in base_footprint and the ground under it; NaN: unknown."""
+        x, y, z = view.to_odom(*foot)
+        cell = view.grid.cell
+        heights = [view.grid.height(x + j * cell, y + i * cell) for i, j in self._sole(cell)]
+        return min((abs(height - z) for height in heights if math.isfinite(height)), default=math.nan)
 
-    def _fits(
-        self,
-        view: GroundView,
-        row: int,
-        now: Array,
-        landing: Array,
-        leaving: Array,
-        placement: Placement,
-    ) -> int | NoFoothold:
-        """The first of places (n, 3) [m] that the leg reaches without touching the ground, or why there is none."""
+    def _sole(self, cell: float) -> tuple[tuple[int, int], ...]:
+        return _sole(self._robot.foot_radius + EDGE_MARGIN, cell)
+
+    def _margin(self, cell: float) -> float:
+        """How far [m] the cells under a foot reach from its middle."""
+        return cell * max(self._sole(cell))[0]
+
+    def _places(self, window: Window, middle: Point, radius: float, more: Sequence[Point]) -> _Places:
+        """The ground at points [m] of odom, first, and at all cells within a radius of a middle [m]."""
+        heights, first_x, first_y, cell = window
+        sole = self._sole(cell)
+        margin = max(sole)[0]
+        size = len(heights)
+        steps = cell * np.arange(size)
+        xs = first_x + steps
+        ys = first_y + steps
+        cells = _cells(size, sole)
+        within = np.hypot(xs[cells.columns] - middle[0], ys[cells.rows] - middle[1]) <= radius
+        side = size - 2 * margin
+        last = side - 1
+        # The cells of the other points; one outside of the window is as near to the middle as the window allows.
+        nearest = [
+            min(max(round((y - ys[margin]) / cell), 0), last) * side + min(max(round((x - xs[margin]) / cell), 0), last)
+            for x, y in more
+        ]
+        which = np.concatenate((nearest, np.flatnonzero(within)))
+        x = xs[cells.columns[which]]
+        y = ys[cells.rows[which]]
+        ground = heights.ravel()[cells.sole[which]]
+        fitted = ground @ cells.fit
+        rough = np.abs(ground - fitted @ cells.plane).max(axis=1)
+        z, along, across = fitted.T
+        for k, (px, py) in enumerate(more):
+            z[k] += (along[k] * (px - x[k]) + across[k] * (py - y[k])) / cell
+            x[k] = px
+            y[k] = py
+        return _Places(x, y, z, rough, np.hypot(along, across) / cell)
+
+    def _refusal(
+        self, view: GroundView, row: int, now: Vector, stance: Sequence[Vector], placement: Placement
+    ) -> NoFoothold | None:
+        """Why a leg cannot stand at a place `now` [m]: it does not reach it, or touches the ground, during the stance.
+
+        `stance` are the positions [m] of the foot in base_footprint at times of the stance.
+        """
         leg = self._robot.legs[row]
-        both = np.stack((landing, leaving))
-        joints, reached = self._joints(leg, both, placement)
-        reached_both = reached.all(axis=0)
-        if not reached_both.any():
+        joints = [self._joints(leg, foot, placement) for foot in stance]
+        if any(angles is None for angles in joints):
             return NoFoothold.UNREACHABLE
-        least = self._clearance(view, leg, joints, both, now, placement).min(axis=0)
-        fits = np.flatnonzero(reached_both & (least >= 0.0))
-        return int(fits[0]) if len(fits) else NoFoothold.BLOCKED
+        clear = all(
+            self._clear(view, leg, angles, foot, now, placement)
+            for angles, foot in zip(joints, stance, strict=True)
+            if angles is not None
+        )
+        return None if clear else NoFoothold.BLOCKED
 
     def _step_cost(
-        self, view: GroundView, row: int, now: Array, leaving: Array, twist: Twist, placement: Placement
-    ) -> Array:
-        """Costs [m] of places (n, 3) [m] that the leg leaves too near to a step up: it could not rise over it there."""
-        x, y, _ = now.T
-        velocity = np.column_stack((twist.vx - twist.wz * y, twist.vy + twist.wz * x, np.zeros(len(now))))
-        direction = velocity / max(twist.foot_speed(self._robot.foothold_radius), 1e-6)
-        seen = view.to_odom(now[:, None, :] + AHEAD[:, None] * direction[:, None, :])
-        up = np.nan_to_num(view.heights(seen[..., 0], seen[..., 1]) - seen[..., 2], nan=0.0).max(axis=1)
-        steps = np.flatnonzero(up > SAME_LEVEL)
-        raised = leaving[steps]
-        raised[:, 2] += up[steps] + RISE_MARGIN
-        _, reached = self._joints(self._robot.legs[row], raised, placement)
-        costs = np.zeros(len(now))
-        costs[steps[~reached]] = STEP_COST
-        return costs
+        self, view: GroundView, row: int, now: Vector, leaving: Vector, twist: Twist, placement: Placement
+    ) -> float:
+        """Cost [m] of a place [m] that the leg leaves too near to a step up: it could not rise over it there."""
+        x, y, z = now
+        speed = max(twist.foot_speed(self._robot.foothold_radius), 1e-6)
+        dx = (twist.vx - twist.wz * y) / speed
+        dy = (twist.vy + twist.wz * x) / speed
+        up = 0.0
+        for distance in AHEAD:
+            px, py, pz = view.to_odom(x + distance * dx, y + distance * dy, z)
+            up = max(up, view.height(px, py) - pz)  # `up` with NaN
+        if up <= SAME_LEVEL:
+            return 0.0
+        raised = (leaving[0], leaving[1], leaving[2] + up + RISE_MARGIN)
+        return STEP_COST if self._joints(self._robot.legs[row], raised, placement) is None else 0.0
 
-    def _joints(
-        self, leg: Leg, feet: Array, placement: Placement
-    ) -> tuple[tuple[Array, Array, Array], NDArray[np.bool_]]:
-        """Joints for feet (..., 3) [m] in base_footprint, and whether they are in reach."""
-        offset = np.array(placement.to_footprint(0.0, 0.0, 0.0))
-        lifted = feet + np.array((0.0, 0.0, self._robot.foot_radius))
-        base = (lifted - offset) @ np.array(placement.rotation)
-        solution = inverse_over_arrays(leg, base_to_hip(leg, (base[..., 0], base[..., 1], base[..., 2])))
-        return solution
+    def _joints(self, leg: Leg, foot: Vector, placement: Placement) -> LegJoints | None:
+        """Joints [rad] for a foot [m] in base_footprint; None: out of reach."""
+        x, y, z = foot
+        joints, reason, _ = solve_leg(leg, placement.to_base(x, y, z + self._robot.foot_radius), BENT_LEG)
+        return joints if reason is None else None
 
-    def _clearance(
-        self,
-        view: GroundView,
-        leg: Leg,
-        joints: tuple[Array, Array, Array],
-        feet: Array,
-        now: Array,
-        placement: Placement,
-    ) -> Array:
-        """Least distances (2, n) [m] of femur and tibia above the ground beyond LEG_MARGIN.
+    def _clear(
+        self, view: GroundView, leg: Leg, joints: LegJoints, foot: Vector, now: Vector, placement: Placement
+    ) -> bool:
+        """Whether femur and tibia are LEG_MARGIN above the ground.
 
         The leg is placed so that its foot is where it will stand: relative to the foot, the ground is that of now.
         """
-        coxa, lift, _ = joints
-        cosine, sine = np.cos(coxa), np.sin(coxa)
-        x, y, z = femur_axis(leg, cosine, sine)
-        axis = _stack(leg, x, y, np.full_like(cosine, z))
-        along = leg.femur.length * np.cos(lift)
-        knee = _stack(leg, x + along * cosine, y + along * sine, z + leg.femur.length * np.sin(lift))
-        rotation = np.array(placement.rotation)
-        offset = np.array(placement.to_footprint(0.0, 0.0, 0.0))
-        knee, axis = knee @ rotation.T + offset, axis @ rotation.T + offset
-        ball = feet + np.array((0.0, 0.0, self._robot.foot_radius))
-        tibia = ball[..., None, :] + LEG_POINTS[:, None] * (knee - ball)[..., None, :]
-        femur = knee[..., None, :] + FEMUR_POINTS[:, None] * (axis - knee)[..., None, :]
-        bars = np.concatenate((tibia, femur), axis=-2) + (now - feet)[..., None, :]
-        seen = view.to_odom(bars)
-        above = seen[..., 2] - view.heights(seen[..., 0], seen[..., 1])
-        above = np.where(np.isnan(above), np.inf, above)
-        radius = np.concatenate(
-            (np.full(len(LEG_POINTS), leg.tibia.radius), np.full(len(FEMUR_POINTS), leg.femur.radius))
-        )
-        least: Array = (above - radius).min(axis=-1) - LEG_MARGIN
-        return least
+        knee, _ = leg_forward(leg, joints)
+        axis = femur_axis(leg, math.cos(joints[0]), math.sin(joints[0]))
+        x, y, z = (place - at for place, at in zip(now, foot, strict=True))
+        points = [now[:2] + (now[2] + self._robot.foot_radius,)]
+        for point in (knee, axis):
+            u, v, w = placement.to_footprint(*hip_to_base(leg, point))
+            points.append((u + x, v + y, w + z))
+        ball, bent, high = (view.to_odom(*point) for point in points)
+        bars = ((ball, bent, LEG_POINTS, leg.tibia.radius), (bent, high, FEMUR_POINTS, leg.femur.radius))
+        for (ax, ay, az), (bx, by, bz), shares, radius in bars:
+            for share in shares:
+                ground = view.height(ax + share * (bx - ax), ay + share * (by - ay))
+                if az + share * (bz - az) - ground < radius + LEG_MARGIN:  # False with NaN
+                    return False
+        return True
 
-    def _path(self, view: GroundView, foot: Vector, goal: Array) -> tuple[float, ...]:
-        """Greatest heights [m] above the plane along the way from a foot to its goal."""
-        start = np.array(foot)
-        share = np.linspace(0.0, 1.0, PATH_POINTS + 1)[:, None]
-        way = start + share * (goal - start)
-        direction = goal[:2] - start[:2]
-        length = float(np.hypot(*direction))
-        across = np.array((-direction[1], direction[0])) / length if length > 1e-6 else np.array((1.0, 0.0))
-        sides = way[:, None, :] + np.array((-1.0, 0.0, 1.0))[:, None] * PATH_HALF_WIDTH * np.array((*across, 0.0))
-        seen = view.to_odom(sides)
-        heights = view.heights(seen[..., 0], seen[..., 1]) - seen[..., 2]
-        relative = np.where(np.isnan(heights), 0.0, heights).max(axis=1) + way[:, 2]
-        return tuple(relative.tolist())
+    def _path(self, view: GroundView, foot: Vector, goal: Vector) -> tuple[float, ...]:
+        """Greatest heights [m] above the plane along the way from a foot in base_footprint to a goal [m] in odom."""
+        x, y, z = view.to_odom(*foot)
+        dx, dy, dz = goal[0] - x, goal[1] - y, goal[2] - z
+        length = max(math.hypot(dx, dy), 1e-6)
+        aside = (-PATH_HALF_WIDTH * dy / length, PATH_HALF_WIDTH * dx / length)
+        path = []
+        for k in range(PATH_POINTS + 1):
+            share = k / PATH_POINTS
+            px, py, pz = x + share * dx, y + share * dy, z + share * dz
+            seen = [view.height(px + side * aside[0], py + side * aside[1]) for side in (-1.0, 0.0, 1.0)]
+            height = max((height for height in seen if height == height), default=pz)  # unknown: as the way there
+            path.append(view.to_footprint(px, py, height)[2])
+        return tuple(path)
 
 
-def _stack(leg: Leg, x: Array, y: Array, z: Array) -> Array:
-    """Points (..., 3) [m] of base_link from coordinates [m] of the hip frame."""
-    return np.stack(hip_to_base(leg, (x, y, z)), axis=-1)
-
-
-def _moved(pose: Pose, points: Array) -> Array:
-    """Points (n, 3) [m] after a planar motion."""
-    c, s = math.cos(pose.yaw), math.sin(pose.yaw)
-    x, y, z = points.T
-    return np.column_stack((pose.x + c * x - s * y, pose.y + s * x + c * y, z))
+def _moved(pose: Pose, points: ComplexArray) -> ComplexArray:
+    """Points x + i y [m] after a planar motion."""
+    moved: ComplexArray = complex(pose.x, pose.y) + cmath.exp(1j * pose.yaw) * points
+    return moved
 
 
 def _drop(heights: Array) -> float:

@@ -59,6 +59,27 @@ class TerrainGrid:
         """Heights [m] of the ground at points [m] of odom, in their shape; NaN where it is unknown."""
         return self._at(self.ground, x, y)
 
+    def height(self, x: float, y: float) -> float:
+        """As `heights` for one point, without arrays."""
+        column = round((x - self.origin[0]) / self.cell)
+        row = round((y - self.origin[1]) / self.cell)
+        rows, columns = self.ground.shape
+        return self.ground.item(row, column) if 0 <= row < rows and 0 <= column < columns else math.nan
+
+    def window(self, x: float, y: float, half: float) -> tuple[Array, tuple[float, float]]:
+        """Heights (n, n) [m] of the cells within `half` [m] of a point [m], and x and y [m] of the first one."""
+        near = math.ceil(half / self.cell)
+        size = 2 * near + 1
+        column = round((x - self.origin[0]) / self.cell) - near
+        row = round((y - self.origin[1]) / self.cell) - near
+        rows, columns = self.ground.shape
+        heights = self.ground[max(row, 0) : max(row + size, 0), max(column, 0) : max(column + size, 0)]
+        if heights.shape != (size, size):  # it leaves the grid
+            whole = np.full((size, size), np.nan)
+            whole[max(-row, 0) : max(rows - row, 0), max(-column, 0) : max(columns - column, 0)] = heights
+            heights = whole
+        return heights, (self.origin[0] + self.cell * column, self.origin[1] + self.cell * row)
+
     def spread(self, x: ArrayLike, y: ArrayLike) -> Array:
         """Standard deviations [m] of `heights`; NaN where they are unknown."""
         return self._at(self.deviation, x, y)

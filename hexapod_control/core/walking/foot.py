@@ -100,7 +100,8 @@ class SeenFoothold(NamedTuple):
     y: float
     z: float
     even: bool  # the ground is as flat as the plane: the foot aims as on flat ground
-    path: tuple[float, ...] = ()  # [m] greatest heights of the ground on the way of the swing, evenly spaced
+    # [m] greatest heights of the ground above the plane on the way of the swing, evenly spaced; empty in the air
+    path: tuple[float, ...] = ()
 
 
 FootState = Stance | Swing | Dropping | Guided

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The next foothold of every leg on the ground that is seen, chosen leg by leg while the robot walks.
 
-Each tick looks at one leg in turn, so its cost is bounded; a leg without a choice is looked at as soon as the ground is
-seen. Footholds are kept in odom and passed to the walk in base_footprint of the present tick.
+The foothold of a leg is chosen shortly before it lifts off, and anew as often as scans come, until its foot is on the
+way down: one leg in a tick, so that a tick costs little. Footholds are kept in odom and passed to the walk in
+base_footprint of the present tick.
 
 Contacts judge the map: where a foot touches down, some ground under its sole has to be at its height. A map that fits
 too few of the last touch-downs, or of which nothing newer comes, is not used: the feet feel the ground, and the robot
@@ -14,8 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from enum import Enum
-
-import numpy as np
+from functools import partial
 
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.swing_trajectory import AIM_FROZEN
@@ -39,13 +39,18 @@ from hexapod_control.core.walking.foot import Foot, SeenFoothold, Swing
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.workspace.strides.stride_table import Disc
 
+CHOSEN = 0.5  # [swing times] before its lift-off, from which the foothold of a leg is chosen
 DECIDED = 0.25  # [swing times] before its lift-off, from which a leg without a foothold stops the walk
+RENEWED_S = 0.25  # after which it is chosen anew, in a swing of 0.6 s once or twice
 FELT = 1.6  # [distance of the farthest foothold] around the start, in which unseen ground counts as that of the feet
 OLD_S = 3.0  # without a newer map, after which it is not used
 SLOW_SHARE = 0.5  # of the speed, without the map with which the robot has walked
 JUDGED = 8  # last touch-downs that are compared with the map ...
 DOUBTED = 3  # ... of which so many do not fit a map that is not used any more; one that fits again fits all
 MISFIT = 0.025  # [m] between a foot and the ground on the map
+
+
+SEEN_EVEN = SeenFoothold(math.nan, math.nan, 0.0, even=True)
 
 
 class Sight(Enum):
@@ -76,7 +81,7 @@ class FootholdPlan(Copyable):
         self.grid: TerrainGrid | None = None
         self._base: FramePose | None = None
         self._chosen: tuple[Foothold | Missing | None, ...] = (None,) * len(robot.legs)
-        self._turn = 0
+        self._since = (math.inf,) * len(robot.legs)  # [s] since these choices
         self.refused = RefusedCourse(robot.foothold_radius)  # on which a leg had no foothold
         self.sight = Sight.NONE
         self.speed_share = 1.0  # (0 to 1) at which the robot walks with what it sees
@@ -119,51 +124,69 @@ class FootholdPlan(Copyable):
         if self.grid is None or self._base is None or self.sight is Sight.LOST:
             self.forget(motion)
             return
+        self._since = tuple(since + dt for since in self._since)
         if not motion.running:  # the feet stay where they have found a place
+            self._chosen = tuple(None if isinstance(found, Missing) else found for found in self._chosen)
             return
+        if self._start is None:
+            x, y, _ = self._base[1].tolist()
+            self._start = x, y
+        landed = self._landed(motion, touching)
+        due = self._due(walk)
+        if not landed and not due and all(found is None or _even(found) for found in self._chosen):
+            return  # nothing has changed since the last tick
         standing = [
             foot.at
             for leg, foot in enumerate(motion.feet)
             if foot.state.planted and (touching is None or touching[leg])
         ]
-        if self._start is None:
-            x, y, _ = self._base[1].tolist()
-            self._start = x, y
         view = GroundView.of(self.grid, self._base, walk.body.placement, standing, self._start, self._felt)
-        self._judge(view, motion, touching)
+        self._judge(view, landed)
         if self.sight is Sight.MISFIT:
             self.forget(motion)
             return
-        legs = [leg for leg, found in enumerate(self._chosen) if found is None]
-        if not legs:
-            self._turn = (self._turn + 1) % len(motion.feet)
-            legs = [self._turn]
-        chosen = list(self._chosen)
-        for leg in legs:
-            if _frozen(motion.feet[leg]):
-                continue
-            chosen[leg] = self._choose(leg, view, walk)
-        self._chosen = tuple(chosen)
+        for leg in due:
+            self._choose(leg, view, walk)
         self._stop_before_missing(walk)
-        motion.seen = tuple(_seen(view, found) for found in chosen)
+        motion.seen = tuple(map(partial(_seen, view), motion.feet, self._chosen))
+
+    def _due(self, walk: WalkController) -> list[int]:
+        """Legs whose foothold is to be chosen now: the one that has waited longest, and those that lift off soon."""
+        motion = walk.motion
+        waiting = []
+        urgent = []
+        for leg, (foot, since) in enumerate(zip(motion.feet, self._since, strict=True)):
+            if since < RENEWED_S or _frozen(foot):
+                continue
+            until = motion.clock.stance_time(leg, 0.0) if foot.state.planted else 0.0
+            if until < CHOSEN or motion.twist_is_zero:
+                waiting.append(leg)
+            if foot.state.planted and until < DECIDED and since > 2.0 * RENEWED_S:
+                urgent.append(leg)
+        return urgent or [max(waiting, key=self._since.__getitem__)] if waiting else []
 
     def forget(self, motion: FootMotion) -> None:
         """Chooses nothing: the walk is that without a map."""
         self._chosen = (None,) * len(self._robot.legs)
+        self._since = (math.inf,) * len(self._robot.legs)
         motion.seen = ()
 
-    def _judge(self, view: GroundView, motion: FootMotion, touching: Sequence[bool] | None) -> None:
-        """Compares feet that have just touched down with the map."""
+    def _landed(self, motion: FootMotion, touching: Sequence[bool] | None) -> list[Vector]:
+        """The feet [m] that have touched down in this tick."""
         if touching is None:
-            return
-        feet = motion.feet
+            return []
         before = self._planted
-        self._planted = planted = tuple(foot.state.planted and touching[leg] for leg, foot in enumerate(feet))
-        landed = [foot.at for leg, foot in enumerate(feet) if planted[leg] and not before[leg]]
+        self._planted = tuple([foot.state.planted and touching[leg] for leg, foot in enumerate(motion.feet)])
+        return [
+            foot.at for foot, now, then in zip(motion.feet, self._planted, before, strict=True) if now and not then
+        ]
+
+    def _judge(self, view: GroundView, landed: Sequence[Vector]) -> None:
+        """Compares feet that have just touched down with the map."""
         if not landed:
             return
-        known = [error for error in self._chooser.misfits(view, landed) if math.isfinite(error)]
-        self._fits = (*self._fits, *(error < MISFIT for error in known))[-JUDGED:]
+        errors = [self._chooser.misfit(view, foot) for foot in landed]
+        self._fits = (*self._fits, *(error < MISFIT for error in errors if math.isfinite(error)))[-JUDGED:]
         misfits = len(self._fits) - sum(self._fits)
         if misfits >= DOUBTED:
             self._turn_to(Sight.MISFIT)
@@ -189,14 +212,16 @@ class FootholdPlan(Copyable):
         """Legs without a foothold, by row."""
         return {leg: found for leg, found in enumerate(self._chosen) if isinstance(found, Missing)}
 
-    def _choose(self, leg: int, view: GroundView, walk: WalkController) -> Foothold | Missing:
+    def _choose(self, leg: int, view: GroundView, walk: WalkController) -> None:
         motion = walk.motion
         foot = motion.feet[leg]
         before = self._chosen[leg]
         step = _step(leg, foot, motion, walk, before if isinstance(before, Foothold) and not before.even else None)
         others = [_expected(other) for row, other in enumerate(motion.feet) if row != leg]
         plane = fit_plane(others) or (0.0, 0.0, 0.0)
-        return self._chooser.choose(view, step, walk.speed.twist, walk.body.placement, plane)
+        found = self._chooser.choose(view, step, walk.speed.twist, walk.body.placement, plane)
+        self._chosen = (*self._chosen[:leg], found, *self._chosen[leg + 1 :])
+        self._since = (*self._since[:leg], 0.0, *self._since[leg + 1 :])
 
 
 def _step(leg: int, foot: Foot, motion: FootMotion, walk: WalkController, before: Foothold | None) -> Step:
@@ -242,10 +267,15 @@ def _expected(foot: Foot) -> Vector:
     return (*state.aim, state.end or 0.0) if isinstance(state, Swing) else foot.at
 
 
-def _seen(view: GroundView, found: Foothold | Missing | None) -> SeenFoothold | None:
+def _even(found: Foothold | Missing) -> bool:
+    return isinstance(found, Foothold) and found.even
+
+
+def _seen(view: GroundView, foot: Foot, found: Foothold | Missing | None) -> SeenFoothold | None:
     if not isinstance(found, Foothold):
         return None
     if found.even:
-        return SeenFoothold(math.nan, math.nan, 0.0, even=True)
-    x, y, z = view.to_footprint(np.array(found.at)).tolist()
-    return SeenFoothold(x, y, z, even=False, path=found.path)
+        return SEEN_EVEN
+    if foot.state.planted and not found.path:  # it stands there: the next one is not chosen yet
+        return None
+    return SeenFoothold(*view.to_footprint(*found.at), even=False, path=found.path)

@@ -120,7 +120,7 @@ def choice(grid, row, disc):
     planner = standing_planner("phantomx")
     robot = planner.robot
     placement = walk_of(planner).body.placement
-    view = GroundView(grid, np.eye(3), np.zeros(3))
+    view = GroundView(grid, ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), (0.0, 0.0, 0.0))
     x, y = disc.center
     step = Step(row, (x - 0.02, y, 0.0), disc.center, disc, 0.5, 0.5, None, None)
     return FootholdChooser(robot).choose(view, step, ZERO, placement, (0.0, 0.0, 0.0))
