@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures walks over stairs, and towards the edge of a table, with footholds from a map and without.
+"""Measures walks over ground that is seen, and towards the edge of a table, with footholds from a map and without.
 
 `python bench/terrain.py` runs planner and physics in lock step. The map is the true one, or that of a simulated depth
 camera with its noise and delay, in the frame of the package's own odometry (mode legs_imu_3d). It can be shifted along
-the way, and left out.
+the way, and left out. On a slope the robot keeps its heading and walks in another direction in each run, up or down.
 """
 
 from __future__ import annotations
@@ -39,7 +39,15 @@ from hexapod_control.evaluation.lockstep import CONTROL_PERIOD_S, planar_pose
 from hexapod_control.sim.depth_camera import DepthCamera, DepthFrame, true_terrain
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import sitting_pose
-from hexapod_control.sim.terrain import LANDING_M, WAY_START_M
+from hexapod_control.sim.terrain import (
+    FIELD_HALF_SIDE_M,
+    GAP_SPACING_M,
+    GAPS,
+    LANDING_M,
+    START_HALF_SIDE_M,
+    STONE_ROWS,
+    WAY_START_M,
+)
 from hexapod_control.sim.world_settings import WorldSettings
 
 FALL_TILT_RAD = math.radians(50.0)
@@ -122,17 +130,57 @@ class Walk:
 
     end: str = "time"
     seconds: float = 0.0
+    on_ground: float = 0.0  # [s] between the beginning and the end of the ground that is measured, without landings
+    way: float = 0.0  # [m] made meanwhile, along the ground
     tilt: float = 0.0  # [deg] greatest
     contacts: Counter[str] = field(default_factory=Counter)  # of parts that should touch nothing, in ticks
+
+
+@dataclass(frozen=True)
+class Course:
+    """Where the ground that is measured is, and where the walk has passed it."""
+
+    spans: tuple[tuple[float, float], ...]  # [m] of x
+    goal: float  # [m] of x
+    parts: float = 1.0  # steps, or 1
+
+    @classmethod
+    def of(cls, world: WorldSettings) -> Course:
+        """The course over a world whose sizes are not 0."""
+        begin = WAY_START_M
+        match world.world:
+            case "stairs":
+                flight = world.stair_count * world.stair_tread
+                down = begin + flight + LANDING_M
+                return cls(((begin, begin + flight), (down, down + flight)), down + flight + 0.3, 2 * world.stair_count)
+            case "gaps":
+                end = begin + GAPS * world.gap_width + (GAPS - 1) * GAP_SPACING_M[1]
+            case "stones":
+                end = begin + (STONE_ROWS + 1) * world.stone_spacing
+            case "posts":
+                end = begin + world.obstacle_count * world.obstacle_gap + LANDING_M
+            case "slope":
+                begin = START_HALF_SIDE_M + 0.35
+                end = begin + 1.5
+            case _:
+                begin = START_HALF_SIDE_M + 0.1
+                end = FIELD_HALF_SIDE_M - 0.7
+        return cls(((begin, end),), end + 0.3)
+
+
+WORLDS = ("stairs", "table", "gaps", "stones", "blocks", "slope", "posts")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prints one row for each walk, and the sum."""
     parser = argparse.ArgumentParser(prog="python bench/terrain.py", description=__doc__)
     parser.add_argument("--robot", default="phantomx")
-    parser.add_argument("--world", default="stairs", choices=("stairs", "table"))
-    parser.add_argument("--rise", type=float, default=0.07, help="[m] of a step")
+    parser.add_argument("--world", default="stairs", choices=WORLDS)
+    parser.add_argument("--rise", type=float, default=0.0, help="[m] of a step; 0: 0.35 of femur and tibia")
+    parser.add_argument("--tread", type=float, default=0.0, help="[m] of a step; 0: 1.5 of femur and tibia")
     parser.add_argument("--count", type=int, default=5, help="steps up, and down")
+    parser.add_argument("--height", type=float, default=0.04, help="[m] of blocks, up and down")
+    parser.add_argument("--slope", type=float, default=30.0, help="[deg]")
     parser.add_argument("--seeds", nargs=2, type=int, default=(1, 8), help="the first one, and how many")
     parser.add_argument("--speed", type=float, default=0.06, help="[m/s]")
     parser.add_argument("--map", default="true", choices=("true", "none", *USUAL_CAMERAS))
@@ -140,46 +188,58 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--reality", default="typical", choices=("ideal", "typical"))
     options = parser.parse_args(arguments)
     file = load(options.robot)
+    reach = max(leg.reach for leg in file.robot.legs)
     walks = []
     for seed in range(options.seeds[0], sum(options.seeds)):
         world = WorldSettings(
             world=options.world,
-            stair_rise=options.rise,
-            stair_tread=0.3,
+            stair_rise=options.rise or 0.35 * reach,
+            stair_tread=options.tread,
             stair_count=options.count,
+            block_height=options.height,
+            slope_deg=options.slope if seed % 2 else -options.slope,
+            obstacle_count=4,
             drop=0.25,
             seed=seed,
             way_yaw_deg=10.0,
             reality=options.reality,
             reality_seed=seed,
-        )
+        ).fitted(file.robot)
         simulation = Simulation(file.robot, urdf(file), world)
         simulation.reset(sitting_pose(file.robot))
         planner = Planner(file.robot)
         planner.sensors.mishap_detection = MishapDetection(falls=True, legs=True)
         run = SensingLockstep(simulation, planner, Adaptation(touch_down=True), seed)
         run.stand()
-        last = walk(run, seed, options)
+        course = Course.of(world)
+        last = walk(run, seed, course, options)
         walks.append(last)
         mishap = planner.view.mishap
         words = "" if mishap is None else mishap.text
         touched = ", ".join(f"{part} {count}" for part, count in last.contacts.most_common(4)) or "nothing"
+        ratio = last.way / max(last.on_ground * options.speed, 1e-9)
         print(
-            f"{seed:3d} {last.end:7s} {last.seconds:6.1f} s, {last.tilt:4.1f} deg, touched {touched}; {words}",
+            f"{seed:3d} {last.end:7s} {last.seconds:6.1f} s, {last.on_ground / course.parts:5.1f} s a part, "
+            f"ratio {ratio:4.2f}, {last.tilt:4.1f} deg, touched {touched}; {words}",
             flush=True,
         )
     good = [each for each in walks if each.end == "passed"]
-    steps = 2 * options.count if options.world == "stairs" else 1
-    times = [each.seconds / steps for each in good]
+    parts = Course.of(world).parts
     print(
-        f"{len(good)} of {len(walks)}; {np.mean(times) if times else math.nan:.1f} s a step; "
+        f"{len(good)} of {len(walks)}; {_mean([each.on_ground / parts for each in good]):.1f} s a part, with flat ground "
+        f"{_mean([each.seconds / parts for each in good]):.1f} s; "
+        f"ratio {_mean([each.way / max(each.on_ground * options.speed, 1e-9) for each in good]):.2f}; "
         f"{sum(not each.contacts for each in good)} without contact of shank, femur or body"
     )
     return 0
 
 
-def walk(run: SensingLockstep, seed: int, options: argparse.Namespace) -> Walk:
-    """Walks over the stairs, which it passes at their end; or to the edge of the table, where it passes by stopping."""
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if values else math.nan
+
+
+def walk(run: SensingLockstep, seed: int, course: Course, options: argparse.Namespace) -> Walk:
+    """Walks over a course, which it passes at its end; or to the edge of the table, where it passes by stopping."""
     simulation, planner = run.simulation, run.planner
     source: TrueMap | CameraMap | None = TrueMap(simulation) if options.map == "true" else None
     if options.map in USUAL_CAMERAS:
@@ -187,17 +247,19 @@ def walk(run: SensingLockstep, seed: int, options: argparse.Namespace) -> Walk:
     random = np.random.default_rng(seed)
     heading = float(random.uniform(-math.pi, math.pi))
     turn = float(random.choice((0.0, 0.05, -0.05)))
-    goal = WAY_START_M + 2 * options.count * 0.3 + LANDING_M + 0.3
     edge = options.world == "table"
-    most = 60.0 if edge else 1.5 * goal / options.speed + 20.0
+    across = heading / 3.0 if options.world == "slope" else 0.0  # up to 60 degrees from straight up or down
+    most = 60.0 if edge else 1.5 * course.goal / options.speed / math.cos(across) + 20.0
     result = Walk()
     start = simulation.time
     still: deque[bool] = deque(maxlen=round(STILL_S / CONTROL_PERIOD_S))
+    before = simulation.data.qpos[:3].copy()
     while simulation.time - start < most:
         at = planar_pose(simulation)
-        steer = max(-0.3, min(0.3, -at.yaw - 0.8 * at.y))
-        course = Twist(options.speed * math.cos(heading), options.speed * math.sin(heading), turn)
-        planner.command(course if edge else Twist(options.speed, 0.0, steer))
+        ahead = -at.yaw if across else -at.yaw - 0.8 * at.y
+        steer = max(-0.3, min(0.3, ahead))
+        direction, turning = (heading, turn) if edge else (across, steer)
+        planner.command(Twist(options.speed * math.cos(direction), options.speed * math.sin(direction), turning))
         seen = source.see() if source is not None else None
         if seen is not None:
             grid, base = seen
@@ -208,6 +270,14 @@ def walk(run: SensingLockstep, seed: int, options: argparse.Namespace) -> Walk:
         for first, second in simulation.unwanted_contacts():
             result.contacts[first if second == "world" else second] += 1
         result.seconds = simulation.time - start
+        here = simulation.data.qpos[:3].copy()
+        if any(begin <= at.x <= end for begin, end in course.spans):
+            result.on_ground += CONTROL_PERIOD_S
+            moved = here - before
+            result.way += float(moved @ (math.cos(across), math.sin(across), 0.0))
+            if options.world == "slope":
+                result.way += float(moved[0]) * math.cos(across) * (1.0 / math.cos(math.radians(options.slope)) - 1.0)
+        before = here
         stopped = len(still) == still.maxlen and all(still)
         if lean > FALL_TILT_RAD:
             result.end = "fell"
@@ -216,7 +286,7 @@ def walk(run: SensingLockstep, seed: int, options: argparse.Namespace) -> Walk:
             result.end = "passed" if lowest > -0.05 else "over"
         elif stopped:
             result.end = "stopped"
-        elif not edge and at.x > goal:
+        elif not edge and at.x > course.goal:
             result.end = "passed"
         else:
             continue

@@ -11,6 +11,8 @@ lowest surface that hangs over it. A cell that was never seen is NaN: unknown is
    as the newest scan fits the feet; a scan older than the map moves instead.
 3. Cells that agree are fused like a Kalman filter. Where they do not, the newer measurement replaces the older one: an
    edge stays sharp although odom drifts.
+4. A ray that passes through what stands in the map as ground shows that there is none: such a cell is lowered to the
+   ray. So a gap is seen of which a sensor that looks obliquely sees only the far wall.
 
 The variance of a cell grows with the way that the robot has gone since its measurement. See docs/terrain-map.md.
 """
@@ -41,6 +43,9 @@ MAX_RANGE = 5.0  # [m]
 MIN_MATCHED_CELLS = 30
 MAX_DRIFT = 0.06  # [m]
 MATCH_SHARE = 0.5  # of the drift that is corrected in one scan
+# Cells that rays pass under
+CARVED_CELLS = 12  # before the point that was measured
+CARVE_MARGIN = 0.015  # [m] by which a ray is lower than a cell, besides three deviations of its tilt
 FELT_SHARE = 0.2  # of the difference between map and feet that is corrected in one call
 
 
@@ -148,8 +153,10 @@ class HeightMap:
         if drift is not None and newest:
             self._ground += MATCH_SHARE * drift
             self._ceiling += MATCH_SHARE * drift
-        ground = columns.ground - (drift or 0.0) * (1.0 - MATCH_SHARE if newest else 1.0)
-        self._fuse(columns.cells, ground, columns.variance, time)
+        error = (drift or 0.0) * (1.0 - MATCH_SHARE if newest else 1.0)
+        self._fuse(columns.cells, columns.ground - error, columns.variance, time)
+        if newest:
+            self._carve(points, np.asarray(origin, dtype=float), self.bias + error)
         self._hang(columns.cells, columns.ceiling)
         self.time = max(self.time, time)
 
@@ -262,6 +269,27 @@ class HeightMap:
             np.where(seen, variance, np.nan),
             np.where(np.isfinite(ceiling), ceiling, np.nan),
         )
+
+    def _carve(self, points: Array, origin: Array, error: float) -> None:
+        """Lowers cells under which rays pass to points (n, 3) [m], which lie too high by an error [m]."""
+        points = np.asarray(points, dtype=float).reshape(-1, 3)
+        away = points - origin
+        distance = np.linalg.norm(away, axis=1)
+        with np.errstate(invalid="ignore"):
+            usable = self._inside(points) & (distance < MAX_RANGE) & (away[:, 2] < 0.0)
+        points = points[usable]
+        distance = distance[usable]
+        # Per metre on the ground, back from a point to the sensor; first over the part that may be range noise.
+        back = -away[usable] / np.maximum(np.hypot(away[usable, 0], away[usable, 1]), 1e-6)[:, None]
+        first = np.maximum(0.5 * self.cell, 3.0 * RANGE_NOISE * distance)
+        steps = first[:, None] + self.cell * np.arange(CARVED_CELLS)
+        x, y, z = (points[:, axis, None] + steps * back[:, axis, None] for axis in range(3))
+        cells = self._index(x, y)
+        margin = CARVE_MARGIN + 3.0 * TILT_NOISE * distance
+        under = (self._ground[cells] > z - error + margin[:, None]) & (z < origin[2])
+        lowest = np.full_like(self._ground, np.inf)
+        np.minimum.at(lowest, cells[under], z[under] - error)
+        self._ground = np.fmin(self._ground, lowest, where=np.isfinite(self._ground), out=self._ground)
 
     def _drift(self, scan: _Columns) -> float | None:
         errors = scan.ground - self._ground[scan.cells]

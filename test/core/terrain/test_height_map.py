@@ -119,3 +119,34 @@ def test_a_ceiling_is_not_ground():
     terrain = HeightMap(headroom=0.2)
     terrain.insert(ceiling, SENSOR, 0.0)
     assert np.isnan(terrain.heights(0.1, 0.1))
+
+
+def test_ground_under_which_rays_pass_is_not_ground_as_in_a_gap_of_which_only_the_far_wall_is_seen():
+    near, far = 0.3, 0.36  # [m] edges of the gap
+    terrain = HeightMap()
+    terrain.insert(scan(lambda x, y: 0.0 * x, 1), SENSOR, 0.0)  # from far away: no gap is seen
+    rng = np.random.default_rng(2)
+    floor = scan(lambda x, y: 0.0 * x, 3, 20_000)
+    floor = floor[(floor[:, 0] < near) | (floor[:, 0] > far)]
+    # What is seen over the near edge; a range noise of 1 % along the rays
+    wall = np.column_stack((np.full(4000, far), rng.uniform(-0.3, 0.3, 4000), rng.uniform(-0.048, 0.0, 4000)))
+    wall = SENSOR + (wall - SENSOR) * (1.0 + 0.01 * rng.standard_normal((4000, 1)))
+    for k in range(1, 4):
+        terrain.insert(np.concatenate((floor, wall)), SENSOR, 0.1 * k)
+    y = np.linspace(-0.25, 0.25, 30)
+    assert terrain.heights(far - 0.02, y).max() < -0.01
+    x, y = middles()
+    ground = (x < near - 0.015) | (x > far + 0.015)
+    assert np.nanmin(terrain.heights(x[ground], y[ground])) > -0.008
+
+
+@pytest.mark.parametrize("middle", [(0.0, 0.0), (1.1, -1.15), (-1.3, 0.4)])
+def test_a_window_of_a_grid_and_the_height_at_a_point_are_those_of_its_cells(middle):
+    terrain = HeightMap()
+    terrain.insert(scan(stairs, 1, side=1.2), SENSOR, 0.0)
+    grid = terrain.grid()
+    heights, (x, y) = grid.window(*middle, 0.07)
+    steps = grid.cell * np.arange(len(heights))
+    assert len(heights) * grid.cell >= 2 * 0.07
+    np.testing.assert_array_equal(heights, grid.heights(*np.meshgrid(x + steps, y + steps)))
+    assert grid.height(x, y) == pytest.approx(heights[0, 0], nan_ok=True)
