@@ -135,6 +135,10 @@ class Walk:
     tilt: float = 0.0  # [deg] greatest
     contacts: Counter[str] = field(default_factory=Counter)  # of parts that should touch nothing, in ticks
 
+    def ratio(self, speed: float) -> float:
+        """The way over the commanded one."""
+        return self.way / max(self.on_ground * speed, 1e-9)
+
 
 @dataclass(frozen=True)
 class Course:
@@ -217,25 +221,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         mishap = planner.view.mishap
         words = "" if mishap is None else mishap.text
         touched = ", ".join(f"{part} {count}" for part, count in last.contacts.most_common(4)) or "nothing"
-        ratio = last.way / max(last.on_ground * options.speed, 1e-9)
         print(
             f"{seed:3d} {last.end:7s} {last.seconds:6.1f} s, {last.on_ground / course.parts:5.1f} s a part, "
-            f"ratio {ratio:4.2f}, {last.tilt:4.1f} deg, touched {touched}; {words}",
+            f"ratio {last.ratio(options.speed):4.2f}, {last.tilt:4.1f} deg, touched {touched}; {words}",
             flush=True,
         )
     good = [each for each in walks if each.end == "passed"]
-    parts = Course.of(world).parts
+    part, whole, ratio = (
+        float(np.mean(column)) if good else math.nan
+        for column in (
+            [each.on_ground / course.parts for each in good],
+            [each.seconds / course.parts for each in good],
+            [each.ratio(options.speed) for each in good],
+        )
+    )
     print(
-        f"{len(good)} of {len(walks)}; {_mean([each.on_ground / parts for each in good]):.1f} s a part, with flat ground "
-        f"{_mean([each.seconds / parts for each in good]):.1f} s; "
-        f"ratio {_mean([each.way / max(each.on_ground * options.speed, 1e-9) for each in good]):.2f}; "
+        f"{len(good)} of {len(walks)}; {part:.1f} s a part, {whole:.1f} s with flat ground; ratio {ratio:.2f}; "
         f"{sum(not each.contacts for each in good)} without contact of shank, femur or body"
     )
     return 0
-
-
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values)) if values else math.nan
 
 
 def walk(run: SensingLockstep, seed: int, course: Course, options: argparse.Namespace) -> Walk:

@@ -162,15 +162,15 @@ class GroundView:
         `standing` are the feet (x, y, z) [m] in base_footprint that stand on the ground; `start` and `radius` [m] as in
         the view.
         """
-        turned, position = base[0].tolist(), base[1].tolist()
-        rows = tuple(placement.rotate(*row) for row in turned)
+        first, second, third = base[0].tolist()
+        rotation = (placement.rotate(*first), placement.rotate(*second), placement.rotate(*third))
+        # Where base_footprint is, if base_link were the origin; then as base_link is.
         x, y, z = placement.to_footprint(0.0, 0.0, 0.0)
-        origin = tuple(at - (a * x + b * y + c * z) for at, (a, b, c) in zip(position, rows, strict=True))
-        view = cls(grid, rows, origin, start, radius)
-        errors = sorted(error for error in map(view.error, standing) if math.isfinite(error))
-        if errors:
-            view = replace(view, origin=(*origin[:2], origin[2] + median(errors)))
-        return view
+        u, v, w = cls(grid, rotation, (0.0, 0.0, 0.0)).to_odom(-x, -y, -z)
+        a, b, c = base[1].tolist()
+        view = cls(grid, rotation, (a + u, b + v, c + w), start, radius)
+        errors = [error for error in map(view.error, standing) if math.isfinite(error)]
+        return replace(view, origin=(a + u, b + v, c + w + median(errors))) if errors else view
 
     def height(self, x: float, y: float) -> float:
         """Height [m] of the ground at a point [m] of odom; NaN where it is unknown."""
@@ -203,7 +203,7 @@ class GroundView:
         level = a * (window.x + half - self.origin[0]) + b * (window.y + half - self.origin[1]) - c * self.origin[2]
         highest = level + c * float(window.heights.max()) + tilted
         lowest = level + c * float(window.heights.min()) - tilted
-        return -EVEN < lowest and highest < EVEN  # False with NaN
+        return lowest > -EVEN and highest < EVEN  # False with NaN
 
     def error(self, foot: Vector) -> float:
         """By how much [m] the map is higher than a foot (x, y, z) [m] in base_footprint; NaN where it is unknown."""
@@ -338,7 +338,7 @@ class FootholdChooser:
         sole = self._sole(cell)
         margin = max(sole)[0]
         size = len(heights)
-        steps = cell * np.arange(size)
+        steps: Array = cell * np.arange(size, dtype=float)
         xs = first_x + steps
         ys = first_y + steps
         cells = _cells(size, sole)
@@ -414,7 +414,7 @@ class FootholdChooser:
         knee, _ = leg_forward(leg, joints)
         axis = femur_axis(leg, math.cos(joints[0]), math.sin(joints[0]))
         x, y, z = (place - at for place, at in zip(now, foot, strict=True))
-        points = [now[:2] + (now[2] + self._robot.foot_radius,)]
+        points = [(*now[:2], now[2] + self._robot.foot_radius)]
         for point in (knee, axis):
             u, v, w = placement.to_footprint(*hip_to_base(leg, point))
             points.append((u + x, v + y, w + z))

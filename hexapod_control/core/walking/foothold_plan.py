@@ -177,9 +177,7 @@ class FootholdPlan(Copyable):
             return []
         before = self._planted
         self._planted = tuple([foot.state.planted and touching[leg] for leg, foot in enumerate(motion.feet)])
-        return [
-            foot.at for foot, now, then in zip(motion.feet, self._planted, before, strict=True) if now and not then
-        ]
+        return [foot.at for foot, now, then in zip(motion.feet, self._planted, before, strict=True) if now and not then]
 
     def _judge(self, view: GroundView, landed: Sequence[Vector]) -> None:
         """Compares feet that have just touched down with the map."""

@@ -135,7 +135,7 @@ class HeightReach(NamedTuple):
             places.append((2.0 * x - foot.x, 2.0 * y - foot.y))
         lift = height - robot.walk.preload
         for place in places:
-            # From the joints of now, the rolling of the ball is known to 0.6 mm at the other end: less than the margins.
+            # From the joints of now the ball's rolling is known to 0.6 mm at the other end: less than the margins.
             _, (_, reason, _) = ball_center_and_joints(
                 robot.legs[leg], place, lift, self.placement, robot.foot_radius, self.joints[leg]
             )
