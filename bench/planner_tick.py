@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from statistics import median
 
 import numpy as np
@@ -12,14 +13,17 @@ from c_kinematics import CKinematics
 
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.kinematics.arrays import Array, read_only
-from hexapod_control.core.kinematics.body_pose import NEUTRAL
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
+from hexapod_control.core.kinematics.frame_tree import FramePose
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, inverse, joint_velocities
-from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
 from hexapod_control.core.motions.motion_player import MotionPlayer, RehearsedMotion
 from hexapod_control.core.motions.motion_steps import Choreography, WalkStep
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.sensing.sensor_inputs import Adaptation
+from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.workspace.capabilities import Capabilities
 
@@ -30,6 +34,12 @@ REPEATS = 41  # batches, Python and C alternately, each short enough to run undi
 # per batch
 PYTHON_TICKS = 50
 C_TICKS = 5000
+
+# of the map
+CELL_M = 0.015
+MAP_CELLS = 160
+BLOCK_CELLS = 8
+BLOCKS_M = 0.015
 
 
 def standing_planner(robot: Robot, gait: str) -> Planner:
@@ -60,7 +70,7 @@ def python_tick(planner: Planner | MotionPlayer, robot: Robot, joints: Array) ->
 
 
 def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]:
-    """Returns the times of a tick: `tick` (in the robot's gait), its `tick_parts`, `tick_gaits`, `tick_supervised`.
+    """Returns the times of a tick: in the robot's gait, its parts, in all gaits, with a map, and supervised.
 
     Raises MissingCompilerError.
     """
@@ -75,6 +85,8 @@ def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str,
         gaits[gait] = whole
         if gait == capabilities.selection().fastest.name:
             found |= {"tick": whole, "tick_parts": parts}
+    progress("tick: map")
+    found["tick_map"] = with_map(robot)
     progress("tick: supervised")
     return found | {"tick_supervised": supervised(robot)}
 
@@ -105,6 +117,49 @@ def supervised(robot: Robot) -> dict[str, float]:
     batches = [[_microseconds(work, PYTHON_TICKS) for work in (bare, whole)] for _ in range(REPEATS)]
     plain, full = (median(column) for column in zip(*batches, strict=True))
     return {"bare_us": round(plain, 2), "supervised_us": round(full, 2), "ratio": round(full / plain, 2)}
+
+
+class MapWalk:
+    """A planner with foot contacts that walks the usual arc on a map of the ground, or without one."""
+
+    def __init__(self, robot: Robot, blocks: float | None) -> None:
+        """`blocks` [m]: they are so much higher or lower than the start, at most; None: no map."""
+        self.planner = standing_planner(robot, "")
+        self.planner.sensors.adaptation = Adaptation(touch_down=True)
+        self._at = Pose(0.0, 0.0, 0.0)
+        side, block = MAP_CELLS, BLOCK_CELLS
+        heights = np.random.default_rng(1).uniform(-1.0, 1.0, (side // block, side // block)) * (blocks or 0.0)
+        ground = np.kron(heights, np.ones((block, block))).astype(np.float64)
+        first = -0.5 * side * CELL_M
+        unseen = np.full_like(ground, np.nan)
+        grid = TerrainGrid((first, first), CELL_M, ground, np.full_like(ground, 0.002), unseen, 0.0)
+        self._grid = None if blocks is None else grid
+        self._time = 0.0
+        self.run(round(SETTLING_TIME_S / TICK_S))
+
+    def run(self, ticks: int = PYTHON_TICKS) -> None:
+        """Walks on; a new map comes five times a second."""
+        planner = self.planner
+        for _ in range(ticks):
+            walk = planner.view.walk
+            assert walk is not None
+            planner.command(TWIST)
+            planner.sensors.contacts.take([5.0 if foot.planted else 0.0 for foot in walk.motion.feet])
+            self._time += TICK_S
+            if self._grid is not None:
+                x, y, yaw = self._at
+                pose = BodyPose(x=x, y=y, z=walk.body.height, yaw=yaw)
+                base = FramePose(np.array(pose.rotation()), np.array(pose[:3]))
+                planner.see(replace(self._grid, time=round(self._time / 0.2)), base)
+            self._at = self._at @ exp(planner.step(TICK_S).twist, TICK_S)
+
+
+def with_map(robot: Robot) -> dict[str, float]:
+    """Measures a tick without map, and how many times as long it takes with one: on flat ground, and among blocks."""
+    walks = [MapWalk(robot, blocks) for blocks in (None, 0.0, BLOCKS_M)]
+    batches = [[_microseconds(walk.run, PYTHON_TICKS) for walk in walks] for _ in range(REPEATS)]
+    none, flat, blocks = (median(column) for column in zip(*batches, strict=True))
+    return {"none_us": round(none, 2), "flat_ratio": round(flat / none, 2), "blocks_ratio": round(blocks / none, 2)}
 
 
 def _controller(robot: Robot) -> WalkController:

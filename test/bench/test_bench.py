@@ -57,7 +57,8 @@ def test_the_tick_is_one_json_document_on_stdout_with_sorted_keys(short, capsys)
     assert main(["tick"]) == 0
     out, err = capsys.readouterr()
     found = json.loads(out)
-    assert list(found) == sorted(found) == ["machine", "robot", "tick", "tick_gaits", "tick_parts", "tick_supervised"]
+    ticks = ("tick", "tick_gaits", "tick_map", "tick_parts", "tick_supervised")
+    assert list(found) == sorted(found) == ["machine", "robot", *ticks]
     assert set(found["tick_gaits"]) == set(GAITS) and set(found["tick_parts"]) == {"planner_us", "kinematics_us"}
     assert {"architecture", "cpus", "numpy", "python"} <= set(found["machine"])
     tick = found["tick"]
@@ -66,6 +67,7 @@ def test_the_tick_is_one_json_document_on_stdout_with_sorted_keys(short, capsys)
     supervised = found["tick_supervised"]
     assert supervised["ratio"] == pytest.approx(supervised["supervised_us"] / supervised["bare_us"], rel=0.01)
     assert supervised["ratio"] > 1.0
+    assert set(found["tick_map"]) == {"none_us", "flat_ratio", "blocks_ratio"}
     assert "tick: wave" in err
 
 

@@ -53,6 +53,8 @@ EDGE_MARGIN = 0.008  # [m] between the ball of a foot and an edge
 ROUGHNESS = 0.005  # [m] greatest distance of the ground under a foot from a plane: a step that is not fitted
 STEEPEST = math.tan(math.radians(42.0))  # of the ground under a foot
 LEG_MARGIN = 0.012  # [m] of femur and tibia above the ground
+WIDE = 0.03  # [m] up to which more of it is better ...
+NARROW_COST = 1.5  # ... per metre that is missing
 EVEN = 0.004  # [m] height up to which the ground counts as the plane of the feet
 HYSTERESIS = 0.012  # [m] by which a new foothold has to be nearer to the nominal one
 SAME_LEVEL = 0.015  # [m] a foot in the air does not change to a foothold that is so much higher or lower ...
@@ -304,11 +306,12 @@ class FootholdChooser:
                 break
             now = (float(x[k]), float(y[k]), float(z[k]))
             stance = [(float(p.real), float(p.imag), float(height[k])) for p in (leaving[k], landing[k], middles[k])]
-            refusal = self._refusal(view, step.leg, now, stance, placement)
-            if refusal is not None:
-                refusals.add(refusal)
+            clearance = self._clearance(view, step.leg, now, stance, placement)
+            if isinstance(clearance, NoFoothold):
+                refusals.add(clearance)
                 continue
-            total = float(cost[k]) + self._step_cost(view, step.leg, now, stance[0], twist, placement)
+            total = float(cost[k]) + NARROW_COST * max(WIDE - clearance, 0.0)
+            total += self._step_cost(view, step.leg, now, stance[0], twist, placement)
             if total < least:
                 least = total
                 found = k
@@ -363,23 +366,21 @@ class FootholdChooser:
             y[k] = py
         return _Places(x, y, z, rough, np.hypot(along, across) / cell)
 
-    def _refusal(
+    def _clearance(
         self, view: GroundView, row: int, now: Vector, stance: Sequence[Vector], placement: Placement
-    ) -> NoFoothold | None:
-        """Why a leg cannot stand at a place `now` [m]: it does not reach it, or touches the ground, during the stance.
+    ) -> float | NoFoothold:
+        """Least distance [m] of femur and tibia from the ground in a stance on a place `now` [m], or why there is none.
 
         `stance` are the positions [m] of the foot in base_footprint at times of the stance.
         """
         leg = self._robot.legs[row]
-        joints = [self._joints(leg, foot, placement) for foot in stance]
-        if any(angles is None for angles in joints):
-            return NoFoothold.UNREACHABLE
-        clear = all(
-            self._clear(view, leg, angles, foot, now, placement)
-            for angles, foot in zip(joints, stance, strict=True)
-            if angles is not None
-        )
-        return None if clear else NoFoothold.BLOCKED
+        least = math.inf
+        for foot in stance:
+            joints = self._joints(leg, foot, placement)
+            if joints is None:
+                return NoFoothold.UNREACHABLE
+            least = min(least, self._gap(view, leg, joints, foot, now, placement))
+        return least if least >= LEG_MARGIN else NoFoothold.BLOCKED
 
     def _step_cost(
         self, view: GroundView, row: int, now: Vector, leaving: Vector, twist: Twist, placement: Placement
@@ -404,10 +405,10 @@ class FootholdChooser:
         joints, reason, _ = solve_leg(leg, placement.to_base(x, y, z + self._robot.foot_radius), BENT_LEG)
         return joints if reason is None else None
 
-    def _clear(
+    def _gap(
         self, view: GroundView, leg: Leg, joints: LegJoints, foot: Vector, now: Vector, placement: Placement
-    ) -> bool:
-        """Whether femur and tibia are LEG_MARGIN above the ground.
+    ) -> float:
+        """Least distance [m] of femur and tibia above the ground.
 
         The leg is placed so that its foot is where it will stand: relative to the foot, the ground is that of now.
         """
@@ -420,12 +421,12 @@ class FootholdChooser:
             points.append((u + x, v + y, w + z))
         ball, bent, high = (view.to_odom(*point) for point in points)
         bars = ((ball, bent, LEG_POINTS, leg.tibia.radius), (bent, high, FEMUR_POINTS, leg.femur.radius))
+        least = math.inf
         for (ax, ay, az), (bx, by, bz), shares, radius in bars:
             for share in shares:
                 ground = view.height(ax + share * (bx - ax), ay + share * (by - ay))
-                if az + share * (bz - az) - ground < radius + LEG_MARGIN:  # False with NaN
-                    return False
-        return True
+                least = min(least, az + share * (bz - az) - radius - ground)  # `least` with NaN
+        return least
 
     def _path(self, view: GroundView, foot: Vector, goal: Vector) -> tuple[float, ...]:
         """Greatest heights [m] above the plane along the way from a foot in base_footprint to a goal [m] in odom."""
