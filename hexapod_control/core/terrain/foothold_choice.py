@@ -53,6 +53,9 @@ EDGE_MARGIN = 0.008  # [m] between the ball of a foot and an edge
 ROUGHNESS = 0.005  # [m] greatest distance of the ground under a foot from a plane: a step that is not fitted
 STEEPEST = math.tan(math.radians(42.0))  # of the ground under a foot
 LEG_MARGIN = 0.012  # [m] of femur and tibia above the ground
+WIDE_EDGE = 0.015  # [m] beyond EDGE_MARGIN, in which an edge down counts ...
+EDGE_DROP = 0.02  # [m] from this height on ...
+EDGE_COST = 0.03  # [m] as where it is seen differs from where it is, by the drift of odom and the slip of feet
 WIDE = 0.03  # [m] up to which more of it is better ...
 NARROW_COST = 1.5  # ... per metre that is missing
 EVEN = 0.004  # [m] height up to which the ground counts as the plane of the feet
@@ -113,21 +116,23 @@ class _Cells(NamedTuple):
     columns: NDArray[np.intp]  # (k,)
     rows: NDArray[np.intp]  # (k,)
     sole: NDArray[np.intp]  # (k, n) index of each cell under the foot in the flat window
+    around: NDArray[np.intp]  # (k, m) the same of the cells under and around it
     fit: Array  # (n, 3) of heights: mean, and slope along columns and rows, per cell
     plane: Array  # (3, n) back to heights
 
 
 @lru_cache(maxsize=32)
-def _cells(size: int, sole: tuple[tuple[int, int], ...]) -> _Cells:
-    """The cells of a window of `size` x `size` cells; those whose sole leaves it are left out."""
-    offsets = np.array(sole)
-    margin = int(offsets.max())
+def _cells(size: int, sole: tuple[tuple[int, int], ...], wide: tuple[tuple[int, int], ...]) -> _Cells:
+    """The cells of a window of `size` x `size` cells; those whose wide sole leaves it are left out."""
+    margin = max(wide)[0]
     rows, columns = (index.ravel() for index in np.mgrid[margin : size - margin, margin : size - margin])
-    under = (rows[:, None] + offsets[:, 0]) * size + columns[:, None] + offsets[:, 1]
+    middles = (rows * size + columns)[:, None]
+    offsets = np.array(sole)
+    under, around = (middles + np.array(cells) @ (size, 1) for cells in (sole, wide))
     # Least squares of a plane about the middle of the sole, which is symmetrical
     y, x = offsets.T.astype(float)
     fit = np.stack((np.full(len(x), 1.0 / len(x)), x / (x @ x), y / (y @ y)), axis=1)
-    return _Cells(columns, rows, under, fit, np.stack((np.ones(len(x)), x, y)))
+    return _Cells(columns, rows, under, around, fit, np.stack((np.ones(len(x)), x, y)))
 
 
 class Window(NamedTuple):
@@ -249,6 +254,7 @@ class _Places(NamedTuple):
     z: Array  # [m]; NaN: unknown
     rough: Array  # [m] greatest distance of the ground under the foot from a plane
     slope: Array  # [1] of that plane
+    drop: Array  # [m] to the lowest cell around the foot; NaN: none is known
 
 
 class FootholdChooser:
@@ -289,6 +295,7 @@ class FootholdChooser:
             why = NoFoothold.UNEVEN if known[inside].any() else NoFoothold.UNKNOWN
             return Missing(why, _drop(z[inside & known]))
         cost = np.abs(landing - complex(*step.nominal))
+        cost[places.drop > EDGE_DROP] += EDGE_COST
         cost += OUTSIDE_COST * np.maximum(np.abs(leaving - center) - radius, 0.0)
         if before:
             cost[1] -= HYSTERESIS
@@ -328,23 +335,23 @@ class FootholdChooser:
         heights = [view.grid.height(x + j * cell, y + i * cell) for i, j in self._sole(cell)]
         return min((abs(height - z) for height in heights if math.isfinite(height)), default=math.nan)
 
-    def _sole(self, cell: float) -> tuple[tuple[int, int], ...]:
-        return _sole(self._robot.foot_radius + EDGE_MARGIN, cell)
+    def _sole(self, cell: float, wider: float = 0.0) -> tuple[tuple[int, int], ...]:
+        return _sole(self._robot.foot_radius + EDGE_MARGIN + wider, cell)
 
     def _margin(self, cell: float) -> float:
-        """How far [m] the cells under a foot reach from its middle."""
-        return cell * max(self._sole(cell))[0]
+        """How far [m] the cells around a foot reach from its middle."""
+        return cell * max(self._sole(cell, WIDE_EDGE))[0]
 
     def _places(self, window: Window, middle: Point, radius: float, more: Sequence[Point]) -> _Places:
         """The ground at points [m] of odom, first, and at all cells within a radius of a middle [m]."""
         heights, first_x, first_y, cell = window
-        sole = self._sole(cell)
-        margin = max(sole)[0]
+        wide = self._sole(cell, WIDE_EDGE)
+        margin = max(wide)[0]
         size = len(heights)
         steps: Array = cell * np.arange(size, dtype=float)
         xs = first_x + steps
         ys = first_y + steps
-        cells = _cells(size, sole)
+        cells = _cells(size, self._sole(cell), wide)
         within = np.hypot(xs[cells.columns] - middle[0], ys[cells.rows] - middle[1]) <= radius
         side = size - 2 * margin
         last = side - 1
@@ -357,6 +364,7 @@ class FootholdChooser:
         x = xs[cells.columns[which]]
         y = ys[cells.rows[which]]
         ground = heights.ravel()[cells.sole[which]]
+        lowest = np.fmin.reduce(heights.ravel()[cells.around[which]], axis=1)
         fitted = ground @ cells.fit
         rough = np.abs(ground - fitted @ cells.plane).max(axis=1)
         z, along, across = fitted.T
@@ -364,7 +372,7 @@ class FootholdChooser:
             z[k] += (along[k] * (px - x[k]) + across[k] * (py - y[k])) / cell
             x[k] = px
             y[k] = py
-        return _Places(x, y, z, rough, np.hypot(along, across) / cell)
+        return _Places(x, y, z, rough, np.hypot(along, across) / cell, z - lowest)
 
     def _clearance(
         self, view: GroundView, row: int, now: Vector, stance: Sequence[Vector], placement: Placement

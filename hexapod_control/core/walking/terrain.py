@@ -55,6 +55,7 @@ class FootContact(Copyable):
     climbing: float = 0.0  # [m/s] upward speed of a swinging foot that rises along an edge
     rising: float = 0.0  # [m/s] upward speed of a foot in the air
     left_ground: bool = False  # whether the foot has been without contact since its lift-off
+    lowest: float = -math.inf  # [m] height above the plane down to which a planted foot searches
     touched: bool = True  # whether the foot has had contact since its touch-down
     without_contact: float = 0.0  # [s] for which a planted foot has had no contact
     search_begun: bool = False  # whether the search began in this tick: the foot has moved already
@@ -148,6 +149,9 @@ SEARCH_SPEED = 0.15  # [m/s] at which a foot without contact sinks
 SEARCH_ACCELERATION = 6.0  # [m/s^2] of the foot when the search begins
 TOUCH_DOWN_DELAY_S = 0.03  # without contact, after which a foot that has just landed on flat ground searches ...
 LOST_CONTACT_DELAY_S = 0.1  # ... and one that has already had contact
+SEEN_DEPTH = (
+    0.03  # [m] below a foothold that is seen, down to which a foot searches the ground: not into a gap beside it
+)
 SEARCH_REACH_MARGIN = 0.008  # [m] from the limit of reach: joint speeds diverge near full extension
 RISE_BRAKING = 3.0  # [m/s^2] deceleration of feet in the air that rise to the limit of their reach
 BISECTIONS = 8  # steps of the search for the greatest height in reach
@@ -164,6 +168,7 @@ def start_search(foot: Foot, contact: FootContact) -> None:
     if swing.progress - swing.lag < over_aim or speed > SEARCH_SPEED:
         return
     foot.state = STANCE
+    contact.lowest = -math.inf if swing.end is None else swing.end - SEEN_DEPTH
     contact.sinking = max(speed, 0.0)
     contact.search_begun = True
 
@@ -193,6 +198,7 @@ def search_ground(
     contact.without_contact = contact.without_contact + dt if planted and not touches else 0.0
     if not planted:
         contact.sinking = 0.0
+        contact.lowest = -math.inf
         return
     goal = 0.0  # also with contact, or before the delay: a foot that sinks slows down
     delay = (1.0 - roughness) * (LOST_CONTACT_DELAY_S if contact.touched else TOUCH_DOWN_DELAY_S)
@@ -200,7 +206,7 @@ def search_ground(
     if foot.z and not reach.includes(leg, foot, foot.z + math.copysign(SEARCH_REACH_MARGIN, foot.z)):
         goal = math.copysign(min(SEARCH_SPEED, abs(foot.z) / dt), foot.z)
     elif not touches and not leaving and (speed or contact.without_contact > delay):
-        remaining = foot.z + depth
+        remaining = foot.z - max(-depth, contact.lowest)
         # the way in this tick, and that of braking from full speed after it
         ahead = SEARCH_REACH_MARGIN + SEARCH_SPEED * (dt + SEARCH_SPEED / (2.0 * CONTACT_DECELERATION))
         if remaining > 0.0 and reach.includes(leg, foot, foot.z - ahead):
