@@ -146,6 +146,17 @@ def test_the_same_ground_gives_the_same_foothold_again(seed):
     assert choice(grid, 0, Disc(center, 0.05)) == choice(grid, 0, Disc(center, 0.05))
 
 
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_where_there_is_room_a_foot_keeps_away_from_an_edge_by_more_than_where_there_is_none(side):
+    """The place on the map and that in the world differ by the drift of odom: twice the margin is better."""
+    center = standing_planner("phantomx").robot.footholds[0]
+    radius = standing_planner("phantomx").robot.foot_radius
+    wide = ground(lambda x, y: np.where(side * (x - center[0]) < 0.02, 0.0, -0.25))
+    assert side * (center[0] - choice(wide, 0, Disc(center, 0.05)).at[0]) >= radius
+    narrow = ground(lambda x, y: np.where(abs(x - center[0]) < 0.03, 0.0, -0.25))
+    assert abs(choice(narrow, 0, Disc(center, 0.05)).at[0] - center[0]) <= 0.015
+
+
 def drive(planner, grid, seconds, *, newer=True):
     """Walks forward for some seconds with maps of this ground, each newer than the last one or not."""
     for k in range(round(seconds / DT)):
