@@ -6,13 +6,14 @@ transform between the two, with the height of the map corrected by the feet that
 
 A place suits a foot if
 
-- it is known, and flat: within the radius of the foot and EDGE_MARGIN, no height differs by more than ROUGHNESS from
-  the plane that fits them, and this plane is not steeper than STEEPEST. So the foot keeps away from edges, up and down;
+- it is known, with a deviation below UNSURE, and flat: within the radius of the foot and EDGE_MARGIN, no height differs
+  by more than ROUGHNESS from the plane that fits them, and this plane is not steeper than STEEPEST. So the foot keeps
+  away from edges, up and down;
 - it lies in the disc in which the leg strides;
 - the leg reaches it at touch-down, in the middle of the stance and at its end, with joints inside of their limits;
 - femur and tibia are LEG_MARGIN above the ground at these times.
 
-Of these the nearest to the nominal foothold is chosen: the nominal one itself, the one chosen before, or a cell of the
+Of these the nearest to the nominal foothold is chosen, unless it has little room beside edges and legs: the nominal one itself, the one chosen before, or a cell of the
 map. The one chosen before is preferred by HYSTERESIS, so that noise of the map does not move the aim to and fro. Cells
 are compared as arrays; the few that are tried for reach and clearance, nearest first, with plain floats, which take
 less time than arrays for so few.
@@ -49,6 +50,7 @@ from hexapod_control.core.robot import Leg, Matrix, Point, Robot, Vector
 from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.core.workspace.strides.stride_table import Disc
 
+UNSURE = 0.05  # [m] deviation of the ground from which it is none
 EDGE_MARGIN = 0.008  # [m] between the ball of a foot and an edge
 ROUGHNESS = 0.005  # [m] greatest distance of the ground under a foot from a plane: a step that is not fitted
 STEEPEST = math.tan(math.radians(42.0))  # of the ground under a foot
@@ -311,6 +313,8 @@ class FootholdChooser:
         for k in order.tolist():
             if cost[k] >= least:
                 break
+            if view.grid.unsure(float(places.x[k]), float(places.y[k]), UNSURE):
+                continue
             now = (float(x[k]), float(y[k]), float(z[k]))
             stance = [(float(p.real), float(p.imag), float(height[k])) for p in (leaving[k], landing[k], middles[k])]
             clearance = self._clearance(view, step.leg, now, stance, placement)
@@ -323,7 +327,8 @@ class FootholdChooser:
                 least = total
                 found = k
         if found is None:
-            why = NoFoothold.BLOCKED if NoFoothold.BLOCKED in refusals else NoFoothold.UNREACHABLE
+            reasons = (NoFoothold.BLOCKED, NoFoothold.UNREACHABLE)
+            why = next((reason for reason in reasons if reason in refusals), NoFoothold.UNEVEN)
             return Missing(why, _drop(z[inside & known]))
         at = (float(places.x[found]), float(places.y[found]), float(places.z[found]))
         return Foothold(at, self._path(view, step.foot, at) if step.level is None else ())

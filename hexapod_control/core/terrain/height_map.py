@@ -12,7 +12,7 @@ lowest surface that hangs over it. A cell that was never seen is NaN: unknown is
 3. Cells that agree are fused like a Kalman filter. Where they do not, the newer measurement replaces the older one: an
    edge stays sharp although odom drifts.
 4. A ray that passes through what stands in the map as ground shows that there is none: such a cell is lowered to the
-   ray. So a gap is seen of which a sensor that looks obliquely sees only the far wall.
+   ray, with a large variance. So a gap is seen of which a sensor that looks obliquely sees only the far wall.
 
 The variance of a cell grows with the way that the robot has gone since its measurement. See docs/terrain-map.md.
 """
@@ -46,6 +46,7 @@ MATCH_SHARE = 0.5  # of the drift that is corrected in one scan
 # Cells that rays pass under
 CARVED_CELLS = 12  # before the point that was measured
 CARVE_MARGIN = 0.015  # [m] by which a ray is lower than a cell, besides three deviations of its tilt
+CARVED_DEVIATION = 0.2  # [m] of a cell after that: the ground may be much lower
 FELT_SHARE = 0.2  # of the difference between map and feet that is corrected in one call
 
 
@@ -66,10 +67,11 @@ class TerrainGrid:
 
     def height(self, x: float, y: float) -> float:
         """As `heights` for one point, without arrays."""
-        column = round((x - self.origin[0]) / self.cell)
-        row = round((y - self.origin[1]) / self.cell)
-        rows, columns = self.ground.shape
-        return self.ground.item(row, column) if 0 <= row < rows and 0 <= column < columns else math.nan
+        return self._item(self.ground, x, y)
+
+    def unsure(self, x: float, y: float, most: float) -> bool:
+        """True if the height at a point is known, but with a deviation above `most` [m]."""
+        return self._item(self.deviation, x, y) > most
 
     def window(self, x: float, y: float, half: float) -> tuple[Array, tuple[float, float]]:
         """Heights (n, n) [m] of the cells within `half` [m] of a point [m], and x and y [m] of the first one."""
@@ -92,6 +94,12 @@ class TerrainGrid:
     def ceilings(self, x: ArrayLike, y: ArrayLike) -> Array:
         """Heights [m] of what hangs over the ground; NaN where nothing was seen."""
         return self._at(self.ceiling, x, y)
+
+    def _item(self, layer: Array, x: float, y: float) -> float:
+        column = round((x - self.origin[0]) / self.cell)
+        row = round((y - self.origin[1]) / self.cell)
+        rows, columns = layer.shape
+        return layer.item(row, column) if 0 <= row < rows and 0 <= column < columns else math.nan
 
     def _at(self, layer: Array, x: ArrayLike, y: ArrayLike) -> Array:
         columns = np.rint((np.asarray(x, dtype=float) - self.origin[0]) / self.cell)
@@ -289,7 +297,9 @@ class HeightMap:
         under = (self._ground[cells] > z - error + margin[:, None]) & (z < origin[2])
         lowest = np.full_like(self._ground, np.inf)
         np.minimum.at(lowest, cells[under], z[under] - error)
-        self._ground = np.fmin(self._ground, lowest, where=np.isfinite(self._ground), out=self._ground)
+        carved = np.isfinite(lowest)
+        self._ground[carved] = lowest[carved]
+        self._variance[carved] = CARVED_DEVIATION**2
 
     def _drift(self, scan: _Columns) -> float | None:
         errors = scan.ground - self._ground[scan.cells]

@@ -134,7 +134,8 @@ def test_ground_under_which_rays_pass_is_not_ground_as_in_a_gap_of_which_only_th
     for k in range(1, 4):
         terrain.insert(np.concatenate((floor, wall)), SENSOR, 0.1 * k)
     y = np.linspace(-0.25, 0.25, 30)
-    assert terrain.heights(far - 0.02, y).max() < -0.01
+    assert np.nanmax(terrain.heights(far - 0.02, y)) < -0.01
+    assert np.nanmin(terrain.spread(far - 0.02, y)) > 0.05
     x, y = middles()
     ground = (x < near - 0.015) | (x > far + 0.015)
     assert np.nanmin(terrain.heights(x[ground], y[ground])) > -0.008

@@ -146,6 +146,16 @@ def test_the_same_ground_gives_the_same_foothold_again(seed):
     assert choice(grid, 0, Disc(center, 0.05)) == choice(grid, 0, Disc(center, 0.05))
 
 
+def test_a_foot_is_not_put_on_ground_of_which_only_a_bound_is_known():
+    """A ray that passes over a gap bounds its depth: what stands in the map there may be as flat as a floor."""
+    center = standing_planner("phantomx").robot.footholds[0]
+    flat = ground(lambda x, y: np.where(x < center[0], -0.03, 0.0))
+    low = flat.ground < -0.01
+    grid = replace(flat, deviation=np.where(low, 0.2, 0.002))
+    assert choice(grid, 0, Disc(center, 0.05)).at[0] > center[0]
+    assert choice(replace(flat, deviation=np.full_like(flat.ground, 0.2)), 0, Disc(center, 0.05)).why.value == "uneven"
+
+
 @pytest.mark.parametrize("side", [1.0, -1.0])
 def test_where_there_is_room_a_foot_keeps_away_from_an_edge_by_more_than_where_there_is_none(side):
     """The place on the map and that in the world differ by the drift of odom: twice the margin is better."""
