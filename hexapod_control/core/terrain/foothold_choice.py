@@ -13,10 +13,10 @@ A place suits a foot if
 - the leg reaches it at touch-down, in the middle of the stance and at its end, with joints inside of their limits;
 - femur and tibia are LEG_MARGIN above the ground at these times.
 
-Of these the nearest to the nominal foothold is chosen, unless it has little room beside edges and legs: the nominal one itself, the one chosen before, or a cell of the
-map. The one chosen before is preferred by HYSTERESIS, so that noise of the map does not move the aim to and fro. Cells
-are compared as arrays; the few that are tried for reach and clearance, nearest first, with plain floats, which take
-less time than arrays for so few.
+Of these the nearest to the nominal foothold is chosen, unless it has little room beside edges and legs: the nominal one
+itself, the one chosen before, or a cell of the map. The one chosen before is preferred by HYSTERESIS, so that noise of
+the map does not move the aim to and fro. Cells are compared as arrays; the few that are tried for reach and clearance,
+nearest first, with plain floats, which take less time than arrays for so few.
 """
 
 from __future__ import annotations
