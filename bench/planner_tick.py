@@ -37,7 +37,7 @@ C_TICKS = 5000
 
 # of the map
 CELL_M = 0.015
-MAP_CELLS = 160
+MAP_BLOCKS = 20  # on each side
 BLOCK_CELLS = 8
 BLOCKS_M = 0.015
 
@@ -127,10 +127,9 @@ class MapWalk:
         self.planner = standing_planner(robot, "")
         self.planner.sensors.adaptation = Adaptation(touch_down=True)
         self._at = Pose(0.0, 0.0, 0.0)
-        side, block = MAP_CELLS, BLOCK_CELLS
-        heights = np.random.default_rng(1).uniform(-1.0, 1.0, (side // block, side // block)) * (blocks or 0.0)
-        ground = np.kron(heights, np.ones((block, block))).astype(np.float64)
-        first = -0.5 * side * CELL_M
+        heights = np.random.default_rng(1).uniform(-1.0, 1.0, (MAP_BLOCKS, MAP_BLOCKS)) * (blocks or 0.0)
+        ground = np.kron(heights, np.ones((BLOCK_CELLS, BLOCK_CELLS))).astype(np.float64)
+        first = -0.5 * len(ground) * CELL_M
         unseen = np.full_like(ground, np.nan)
         grid = TerrainGrid((first, first), CELL_M, ground, np.full_like(ground, 0.002), unseen, 0.0)
         self._grid = None if blocks is None else grid

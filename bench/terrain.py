@@ -27,6 +27,7 @@ from hexapod_control.core.kinematics.frame_tree import FramePose
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import Twist, wrap
 from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.cameras import USUAL_CAMERAS, optical_rotation
 from hexapod_control.core.sensing.foot_force_estimator import MIN_LOAD_SHARE
 from hexapod_control.core.sensing.odometry import Odometry
@@ -192,23 +193,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--reality", default="typical", choices=("ideal", "typical"))
     options = parser.parse_args(arguments)
     file = load(options.robot)
-    reach = max(leg.reach for leg in file.robot.legs)
     walks = []
     for seed in range(options.seeds[0], sum(options.seeds)):
-        world = WorldSettings(
-            world=options.world,
-            stair_rise=options.rise or 0.35 * reach,
-            stair_tread=options.tread,
-            stair_count=options.count,
-            block_height=options.height,
-            slope_deg=options.slope if seed % 2 else -options.slope,
-            obstacle_count=4,
-            drop=0.25,
-            seed=seed,
-            way_yaw_deg=10.0,
-            reality=options.reality,
-            reality_seed=seed,
-        ).fitted(file.robot)
+        world = world_of(options, file.robot, seed)
         simulation = Simulation(file.robot, urdf(file), world)
         simulation.reset(sitting_pose(file.robot))
         planner = Planner(file.robot)
@@ -240,6 +227,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"{sum(not each.contacts for each in good)} without contact of shank, femur or body"
     )
     return 0
+
+
+def world_of(options: argparse.Namespace, robot: Robot, seed: int) -> WorldSettings:
+    """The world of a walk."""
+    return WorldSettings(
+        world=options.world,
+        stair_rise=options.rise or 0.35 * max(leg.reach for leg in robot.legs),
+        stair_tread=options.tread,
+        stair_count=options.count,
+        block_height=options.height,
+        slope_deg=options.slope if seed % 2 else -options.slope,
+        obstacle_count=4,
+        drop=0.25,
+        seed=seed,
+        way_yaw_deg=10.0,
+        reality=options.reality,
+        reality_seed=seed,
+    ).fitted(robot)
 
 
 def walk(run: SensingLockstep, seed: int, course: Course, options: argparse.Namespace) -> Walk:

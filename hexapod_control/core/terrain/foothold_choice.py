@@ -46,7 +46,7 @@ from hexapod_control.core.kinematics.leg_kinematics import (
     solve_leg,
 )
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
-from hexapod_control.core.robot import Leg, Matrix, Point, Robot, Vector
+from hexapod_control.core.robot import Leg, Matrix, Point, Robot, Vector, interpolated
 from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.core.workspace.strides.stride_table import Disc
 
@@ -259,6 +259,16 @@ class _Places(NamedTuple):
     drop: Array  # [m] to the lowest cell around the foot; NaN: none is known
 
 
+class _Tried(NamedTuple):
+    """A candidate that is tried."""
+
+    cost: float  # [m] at least
+    at: Vector  # [m] in odom
+    now: Vector  # [m] in base_footprint
+    landing: Vector  # [m] the same place in base_footprint of the touch-down ...
+    leaving: Vector  # [m] ... and of the next lift-off
+
+
 class FootholdChooser:
     """Chooses footholds of one robot."""
 
@@ -276,8 +286,8 @@ class FootholdChooser:
         """
         ahead = exp(twist, step.until)  # base_footprint at touch-down, in that of now
         a, b, c = plane
-        (mx, my), (nx, ny) = ahead.apply(*step.disc.center), ahead.apply(*step.nominal)
-        middle, nominal = (view.to_odom(x, y, a * x + b * y + c)[:2] for x, y in ((mx, my), (nx, ny)))
+        points = (ahead.apply(*point) for point in (step.disc.center, step.nominal))
+        middle, nominal = (view.to_odom(x, y, a * x + b * y + c)[:2] for x, y in points)
         before = [] if step.before is None else [step.before.at[:2]]
         radius = step.disc.radius
         window = view.window(middle, radius + self._margin(view.grid.cell))
@@ -305,33 +315,44 @@ class FootholdChooser:
             cost[np.abs(z - step.level) > SAME_LEVEL] += OTHER_LEVEL_COST
         # The body will have followed the feet: heights above its plane at touch-down.
         height = (1.0 - FOLLOWING) * (z - a * x - b * y - c)
-        found = None
-        least = math.inf
-        refusals = set()
         order = np.argsort(np.where(suitable, cost, math.inf), kind="stable")[: min(TRIED, np.count_nonzero(suitable))]
-        middles = 0.5 * (landing + leaving)
-        for k in order.tolist():
-            if cost[k] >= least:
+        tried = [
+            _Tried(
+                float(cost[k]),
+                (float(places.x[k]), float(places.y[k]), float(places.z[k])),
+                (float(x[k]), float(y[k]), float(z[k])),
+                *((float(p.real), float(p.imag), float(height[k])) for p in (landing[k], leaving[k])),
+            )
+            for k in order.tolist()
+        ]
+        found = self._best(view, step.leg, tried, twist, placement)
+        if isinstance(found, NoFoothold):
+            return Missing(found, _drop(z[inside & known]))
+        return Foothold(found, self._path(view, step.foot, found) if step.level is None else ())
+
+    def _best(
+        self, view: GroundView, row: int, tried: Sequence[_Tried], twist: Twist, placement: Placement
+    ) -> Vector | NoFoothold:
+        """The best of places in the order of their costs, in odom [m], or why a leg (row) cannot stand on any."""
+        found: Vector | None = None
+        least = math.inf
+        reason = NoFoothold.UNEVEN
+        for cost, at, now, landing, leaving in tried:
+            if cost >= least:
                 break
-            if view.grid.unsure(float(places.x[k]), float(places.y[k]), UNSURE):
+            if view.grid.unsure(*at[:2], UNSURE):
                 continue
-            now = (float(x[k]), float(y[k]), float(z[k]))
-            stance = [(float(p.real), float(p.imag), float(height[k])) for p in (leaving[k], landing[k], middles[k])]
-            clearance = self._clearance(view, step.leg, now, stance, placement)
+            middle = (0.5 * (landing[0] + leaving[0]), 0.5 * (landing[1] + leaving[1]), landing[2])
+            clearance = self._clearance(view, row, now, (leaving, landing, middle), placement)
             if isinstance(clearance, NoFoothold):
-                refusals.add(clearance)
+                reason = NoFoothold.BLOCKED if reason is NoFoothold.BLOCKED else clearance
                 continue
-            total = float(cost[k]) + NARROW_COST * max(WIDE - clearance, 0.0)
-            total += self._step_cost(view, step.leg, now, stance[0], twist, placement)
+            total = cost + NARROW_COST * max(WIDE - clearance, 0.0)
+            total += self._step_cost(view, row, now, leaving, twist, placement)
             if total < least:
                 least = total
-                found = k
-        if found is None:
-            reasons = (NoFoothold.BLOCKED, NoFoothold.UNREACHABLE)
-            why = next((reason for reason in reasons if reason in refusals), NoFoothold.UNEVEN)
-            return Missing(why, _drop(z[inside & known]))
-        at = (float(places.x[found]), float(places.y[found]), float(places.z[found]))
-        return Foothold(at, self._path(view, step.foot, at) if step.level is None else ())
+                found = at
+        return found or reason
 
     def misfit(self, view: GroundView, foot: Vector) -> float:
         """Least distance [m] between a foot (x, y, z) [m] in base_footprint and the ground under it; NaN: unknown."""
@@ -443,17 +464,15 @@ class FootholdChooser:
 
     def _path(self, view: GroundView, foot: Vector, goal: Vector) -> tuple[float, ...]:
         """Greatest heights [m] above the plane along the way from a foot in base_footprint to a goal [m] in odom."""
-        x, y, z = view.to_odom(*foot)
-        dx, dy, dz = goal[0] - x, goal[1] - y, goal[2] - z
-        length = max(math.hypot(dx, dy), 1e-6)
-        aside = (-PATH_HALF_WIDTH * dy / length, PATH_HALF_WIDTH * dx / length)
+        start = view.to_odom(*foot)
+        length = max(math.dist(start[:2], goal[:2]), 1e-6)
+        aside = (PATH_HALF_WIDTH * (start[1] - goal[1]) / length, PATH_HALF_WIDTH * (goal[0] - start[0]) / length)
         path = []
         for k in range(PATH_POINTS + 1):
-            share = k / PATH_POINTS
-            px, py, pz = x + share * dx, y + share * dy, z + share * dz
-            seen = [view.height(px + side * aside[0], py + side * aside[1]) for side in (-1.0, 0.0, 1.0)]
-            height = max((height for height in seen if height == height), default=pz)  # unknown: as the way there
-            path.append(view.to_footprint(px, py, height)[2])
+            x, y, z = interpolated(start, goal, k / PATH_POINTS)
+            seen = [view.height(x + side * aside[0], y + side * aside[1]) for side in (-1.0, 0.0, 1.0)]
+            height = max((height for height in seen if height == height), default=z)  # unknown: as the way there
+            path.append(view.to_footprint(x, y, height)[2])
         return tuple(path)
 
 

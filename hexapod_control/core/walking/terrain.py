@@ -168,7 +168,6 @@ def start_search(foot: Foot, contact: FootContact) -> None:
     if swing.progress - swing.lag < over_aim or speed > SEARCH_SPEED:
         return
     foot.state = STANCE
-    contact.lowest = -math.inf if swing.end is None else swing.end - SEEN_DEPTH
     contact.sinking = max(speed, 0.0)
     contact.search_begun = True
 
@@ -198,7 +197,8 @@ def search_ground(
     contact.without_contact = contact.without_contact + dt if planted and not touches else 0.0
     if not planted:
         contact.sinking = 0.0
-        contact.lowest = -math.inf
+        if isinstance(foot.state, Swing):
+            contact.lowest = -math.inf if foot.state.end is None else min(foot.state.end, 0.0) - SEEN_DEPTH
         return
     goal = 0.0  # also with contact, or before the delay: a foot that sinks slows down
     delay = (1.0 - roughness) * (LOST_CONTACT_DELAY_S if contact.touched else TOUCH_DOWN_DELAY_S)
