@@ -8,6 +8,7 @@ docs/index.md become the table of contents here, and docstrings with Markdown's 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from posixpath import normpath
 from typing import Any
@@ -17,6 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.ext import apidoc
 
 ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT))  # rosdoc2 does not install the package
 MANIFEST = ElementTree.parse(ROOT / "package.xml").getroot()
 DOCUMENTED = ("core", "servos", "nodes")
 API = "docs/api"

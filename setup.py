@@ -45,7 +45,8 @@ def generator_wheels(distribution):
     """What generates the types of msgs/hexapod_msgs for the wheels; with an installation of ROS colcon builds them."""
     names = ["ament-package", "rosidl-core-generators", "rosidl-default-generators", "ament-cmake"]
     names += [f"ament-cmake-{part}" for part in ("gmock", "gtest", "include-directories", "pytest", "ros")]
-    return [*(f"ros-{distribution}-{name}" for name in names), "ros-python-cmake-module", "cmake>=3.22"]
+    names += ["ament-cmake-ros-core"] if distribution != "jazzy" else []
+    return [*(f"ros-{distribution}-{name}" for name in names), "ros-python-cmake-module", "catkin-pkg", "cmake>=3.22"]
 
 
 def programs():

@@ -19,9 +19,9 @@ export PATH=$venv/bin:$PATH AMENT_PREFIX_PATH=$venv CMAKE_PREFIX_PATH=$venv LD_L
 options=(-DCMAKE_INSTALL_PREFIX="$venv" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF -Wno-dev)
 options+=(-DPython3_EXECUTABLE="$python" -DPython3_ROOT_DIR="$venv" -DPython3_FIND_VIRTUALENV=ONLY)
 {
-  cmake -S "$here/msgs/hexapod_msgs" -B "$build" "${options[@]}"
-  cmake --build "$build" --parallel 2
-  cmake --install "$build"
+  cmake -S "$here/msgs/hexapod_msgs" -B "$build" "${options[@]}" &&
+    cmake --build "$build" --parallel 2 &&
+    cmake --install "$build"
 } >"$build/output" 2>&1 || {
   tail -n 40 "$build/output" >&2
   exit 1
