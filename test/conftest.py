@@ -180,6 +180,14 @@ def bench():
 
 
 @pytest.fixture
+def phantomx():
+    """Robot and URDF text of the shipped robot."""
+    from support.drives import robot_and_urdf
+
+    return robot_and_urdf()
+
+
+@pytest.fixture
 def wire(tmp_path):
     """Makes emulated servos on a bus, without a driver."""
     from support.real_time.wires import Wire

@@ -4,11 +4,9 @@
 import math
 
 import pytest
-from support.drives import ROBOTS
+from support.drives import ROBOTS, robot_and_urdf
 from support.suite.soak import SOAK, some
 
-from hexapod_control.config.robots.robot_file import load
-from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.evaluation.lockstep import CONTROL_PERIOD_S, planar_pose, standing_lockstep
@@ -22,8 +20,7 @@ MAX_DEVIATION = 0.02  # of the distance from the commanded one
 @pytest.mark.physics
 @pytest.mark.parametrize("name", some(ROBOTS, "article"))
 def test_a_sweep_up_and_down_is_walked_at_its_speed_through_every_gait(name):
-    robot_file = load(name)
-    lockstep = standing_lockstep(robot_file.robot, urdf(robot_file), WorldSettings())
+    lockstep = standing_lockstep(*robot_and_urdf(name), WorldSettings())
     planner, able = lockstep.planner, lockstep.planner.capabilities
     assert planner.change_gait(AUTO) is None
     gaits = [gait.name for gait in able.selection(AUTO).gaits]

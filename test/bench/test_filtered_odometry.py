@@ -10,11 +10,10 @@ from functools import cache
 import numpy as np
 import pytest
 from odometry_drift import SimulatedOdometry, random_drive
+from support.drives import robot_and_urdf
 from support.parameter_files import sections
 from support.suite.soak import SOAK
 
-from hexapod_control.config.robots.robot_file import load
-from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.kinematics.se2 import wrap
 from hexapod_control.evaluation.lockstep import CONTROL_PERIOD_S, planar_pose, standing_lockstep
@@ -65,8 +64,8 @@ class Ekf:
 @cache
 def windows():
     """Errors (k, 3) of x, y, yaw at the ends of windows, their standard deviations (k, 3), and errors of yaw rates."""
-    file, errors, deviations, rates = load("phantomx"), [], [], []
-    robot, text = file.robot, urdf(file)
+    errors, deviations, rates = [], [], []
+    robot, text = robot_and_urdf()
     for seed in DRIVES:
         lockstep = standing_lockstep(robot, text, WorldSettings(seed=seed))
         simulation, legs, imu = lockstep.simulation, SimulatedOdometry(robot, "legs", seed), ImuNoise(seed)

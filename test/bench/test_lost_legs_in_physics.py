@@ -4,10 +4,10 @@
 import math
 
 import pytest
+from support.drives import robot_and_urdf
 from support.suite.soak import SOAK, cases
 
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Twist, log
 from hexapod_control.evaluation.lockstep import CONTROL_PERIOD_S, FULL_SHARE, planar_pose, standing_lockstep
 from hexapod_control.sim.world_settings import WorldSettings
@@ -28,8 +28,7 @@ class Walker:
     """A simulated robot that walks forward at half of its top speed, with records of its motion."""
 
     def __init__(self, name):
-        robot_file = load(name)
-        self.lockstep = standing_lockstep(robot_file.robot, urdf(robot_file), WorldSettings())
+        self.lockstep = standing_lockstep(*robot_and_urdf(name), WorldSettings())
         self.planner = self.lockstep.planner
         self.least_margin, self.most_tilt = math.inf, 0.0
         self.lockstep.reach(self.planner.view.maxima().scaled(0.5)._replace(vy=0.0, wz=0.0))

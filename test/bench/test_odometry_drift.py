@@ -9,10 +9,9 @@ import flat_ground
 import numpy as np
 import pytest
 from odometry_drift import DRIVES, GROUNDS, MODES, WINDOW_S, drift, jobs, main, random_drive
+from support.drives import robot_and_urdf
 from support.suite.soak import SOAK
 
-from hexapod_control.config.robots.robot_file import load
-from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.evaluation.lockstep import standing_lockstep
 
@@ -31,16 +30,10 @@ CASES = [(ground, drive) for ground in GROUNDS for drive in DRIVES] if SOAK else
 
 
 @cache
-def phantomx():
-    robot_file = load("phantomx")
-    return robot_file.robot, urdf(robot_file)
-
-
-@cache
 def measured_drift(ground, drive, modes, seed):
     """The drift on a ground with this seed; the tests share what takes most of a minute of simulated time."""
     world = replace(GROUNDS[ground], seed=seed)
-    return drift(standing_lockstep(*phantomx(), world), KNOWN[drive], modes, seed)
+    return drift(standing_lockstep(*robot_and_urdf(), world), KNOWN[drive], modes, seed)
 
 
 @pytest.mark.parametrize(("ground", "drive"), CASES)

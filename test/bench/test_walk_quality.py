@@ -9,12 +9,11 @@ from functools import cache
 import flat_ground
 import gait_changes
 import pytest
-from support.drives import GAITS
+from support.drives import GAITS, robot, robot_and_urdf
 from support.suite.soak import SOAK, some
 from walk_quality import Course, walk
 
-from hexapod_control.config.robots.robot_file import known_robots, load
-from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.config.robots.robot_file import known_robots
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.evaluation import lockstep as lockstep_module
@@ -28,17 +27,6 @@ pytestmark = pytest.mark.physics
 OWN = [case for case in flat_ground.CASES if not case.servo]
 SHORT = [replace(case, course=replace(case.course, cycles=1)) for case in OWN]
 CASES = flat_ground.CASES if SOAK else SHORT
-
-
-@cache
-def robot_and_urdf():
-    robot_file = load("phantomx")
-    return robot_file.robot, urdf(robot_file)
-
-
-@pytest.fixture
-def phantomx():
-    return robot_and_urdf()
 
 
 @cache
@@ -66,10 +54,10 @@ def test_the_same_walk_gives_the_same_figures(phantomx):
 
 @pytest.mark.parametrize("name", some(known_robots(), "heavy", "inline", "octopod", "quadruped"))
 def test_every_robot_of_the_package_walks_at_70_percent_of_its_top_speed(name):
-    robot_file = load(name)
-    robot, gait = robot_file.robot, robot_file.robot.walk.gait
-    top = Capabilities.of(robot).fastest(Twist(1.0, 0.0, 0.0), [gait])
-    found = walk(Simulation(robot, urdf(robot_file), WorldSettings()), Course(gait, top.scaled(0.7), 2))
+    machine = robot(name)
+    gait = machine.walk.gait
+    top = Capabilities.of(machine).fastest(Twist(1.0, 0.0, 0.0), [gait])
+    found = walk(Simulation(*robot_and_urdf(name), WorldSettings()), Course(gait, top.scaled(0.7), 2))
     assert found.ratio == pytest.approx(1.0, abs=0.05)
     assert found.slip <= 0.01  # [m/m] of the path of the feet
     assert not found.unwanted_contacts
@@ -83,9 +71,7 @@ SLOW_WALKS = list(itertools.product(known_robots(), SLOWEST))
 @pytest.mark.parametrize("case", some(SLOW_WALKS, *itertools.product(["phantomx"], SLOWEST), ("article", SLOWEST[1])))
 def test_slow_commands_as_near_a_goal_are_walked_at_their_speed_in_spite_of_friction(case):
     name, twist = case
-    robot_file = load(name)
-    simulation = Simulation(robot_file.robot, urdf(robot_file), WorldSettings())
-    found = walk(simulation, Course(robot_file.robot.walk.gait, twist, 3))
+    found = walk(Simulation(*robot_and_urdf(name), WorldSettings()), Course(robot(name).walk.gait, twist, 3))
     assert 0.95 < found.ratio < 1.15
 
 

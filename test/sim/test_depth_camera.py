@@ -7,8 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from hexapod_control.config.robots.robot_file import load
-from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.robot import Camera
 from hexapod_control.core.sensing.cameras import USUAL_CAMERAS
 from hexapod_control.core.terrain.depth_image import depth_points
@@ -22,12 +20,6 @@ pytestmark = pytest.mark.physics
 
 EXACT = DepthSettings(depth_noise=0.0, depth_flying=0.0, depth_missing=0.0)
 AHEAD = Camera("camera", (0.14, 0.0, 0.0), (0.0, 0.0, 0.0))
-
-
-@pytest.fixture(scope="module")
-def phantomx():
-    file = load("phantomx")
-    return file.robot, urdf(file)
 
 
 def world(phantomx, name="flat", **settings):

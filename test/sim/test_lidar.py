@@ -25,12 +25,6 @@ SEED_WITH_OBSTACLE_ON_THE_WAY = 5  # the straight line to the first goal meets a
 EXACT = LidarSettings(scan_noise=0.0)
 
 
-@pytest.fixture(scope="module")
-def phantomx():
-    robot_file = load("phantomx")
-    return robot_file.robot, urdf(robot_file)
-
-
 def placed(described, x, y, yaw, world=WORLD):
     simulation = Simulation(*described, world)
     simulation.data.qpos[:2] = x, y

@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from support.drives import robot_and_urdf
 
-from hexapod_control.config.robots.robot_file import load
-from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.terrain import WAY_START_M
 from hexapod_control.sim.world_settings import WorldSettings
@@ -18,8 +17,7 @@ STEP_M = 0.002  # between two places of a profile
 
 @pytest.fixture(scope="module", params=["phantomx", "article", "heavy"])
 def described(request):
-    file = load(request.param)
-    return file.robot, urdf(file)
+    return robot_and_urdf(request.param)
 
 
 def profile(described, length=9.0, **settings):

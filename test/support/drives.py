@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
@@ -34,6 +35,13 @@ DIRECTIONS = {
 @cache
 def robot(name: str) -> Robot:
     return load(name).robot
+
+
+@cache
+def robot_and_urdf(name: str = "phantomx") -> tuple[Robot, str]:
+    """What a simulation is made of."""
+    file = load(name)
+    return file.robot, urdf(file)
 
 
 GAITS = tuple(gaits(robot("phantomx")))

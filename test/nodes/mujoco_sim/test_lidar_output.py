@@ -16,8 +16,6 @@ from sensor_msgs.msg import CameraInfo, CompressedImage, Image, LaserScan
 from std_msgs.msg import UInt32
 from support.real_time.ros_bench import overrides
 
-from hexapod_control.config.robots.robot_file import load
-from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.sensing.cameras import USUAL_CAMERAS, optical_rotation
 from hexapod_control.core.terrain.depth_image import depth_points
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
@@ -36,12 +34,6 @@ pytestmark = pytest.mark.physics
 
 WORLD = WorldSettings(world="obstacles", seed=3)
 EXACT = LidarSettings(scan_noise=0.0)
-
-
-@pytest.fixture(scope="module")
-def phantomx():
-    robot_file = load("phantomx")
-    return robot_file.robot, urdf(robot_file)
 
 
 def test_scans_come_at_their_rate_with_all_fields_and_lidar_and_imu_have_their_frames(bench, phantomx):

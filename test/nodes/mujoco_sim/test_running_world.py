@@ -6,11 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from support.drives import ROBOTS
+from support.drives import ROBOTS, robot_and_urdf
 from walk_quality import QualityRecorder
 
-from hexapod_control.config.robots.robot_file import load
-from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.se2 import Twist, exp, log
 from hexapod_control.core.names import JOINTS, joint_names
 from hexapod_control.core.simulated_world import WORLDS
@@ -27,14 +25,7 @@ GRAVITY = 9.81
 @pytest.fixture(scope="module", params=ROBOTS)
 def described(request):
     """(robot, URDF text) of every robot file."""
-    robot_file = load(request.param)
-    return robot_file.robot, urdf(robot_file)
-
-
-@pytest.fixture(scope="module")
-def phantomx():
-    robot_file = load("phantomx")
-    return robot_file.robot, urdf(robot_file)
+    return robot_and_urdf(request.param)
 
 
 def settled(described, **settings):

@@ -6,8 +6,6 @@ import sys
 import pytest
 from PIL import Image
 
-from hexapod_control.config.robots.robot_file import load
-from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.sim.rendering.film import Film, MissingGraphicsError
 from hexapod_control.sim.rendering.offscreen_camera import REMEDY
 from hexapod_control.sim.simulation import Simulation
@@ -17,15 +15,9 @@ from hexapod_control.sim.world_settings import WorldSettings
 pytestmark = [pytest.mark.physics, pytest.mark.gl]
 
 
-@pytest.fixture(scope="module")
-def described():
-    robot_file = load("phantomx")
-    return robot_file.robot, urdf(robot_file)
-
-
 @pytest.fixture
-def simulation(described):
-    return Simulation(*described, WorldSettings())
+def simulation(phantomx):
+    return Simulation(*phantomx, WorldSettings())
 
 
 def record(film, simulation, seconds):
