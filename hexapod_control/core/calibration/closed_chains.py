@@ -61,7 +61,7 @@ LOOSE = 1.0  # [1/m^2] information about the place of a foot in the air
 class StandingPose:
     """What was measured in one pose, at rest."""
 
-    joints: Array  # (n, 3) [rad] measured, or commanded with the planned sag
+    joints: Array  # (n, 3) [rad]
     tilt: Point | None = None  # [rad] roll and pitch by the IMU
     loads: tuple[float, ...] = ()  # of the feet in even shares of the weight, 0 in the air; empty: all bear the same
     stance: int = 0  # number of the stance: in another one, all feet have new places

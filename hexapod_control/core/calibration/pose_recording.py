@@ -20,8 +20,7 @@ from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.whole_body import joints_in_pose
 from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.sensing.payload import foot_force
-from hexapod_control.core.statics.leg_compliance import foot_jacobian
-from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass_in_footprint, foot_loads
+from hexapod_control.core.statics.static_stability import GRAVITY
 
 SETTLE_S = 0.7  # in each pose: commands and servos are late
 RECORD_S = 0.5  # then samples are averaged
@@ -143,20 +142,3 @@ class PoseTour:
             return (0.0,) * len(loads)
         least = min(LOADED_SHARE, sorted(loads)[-MIN_FEET])  # a robot at rest stands on three feet
         return tuple(max(float(load), MIN_LOAD) if load >= least else 0.0 for load in loads)
-
-
-def sagged(robot: Robot, joints: Array, pose: BodyPose) -> Array:
-    """True angles (n, 3) [rad] of servos that report none, commanded to joints (n, 3) [rad] in a pose on all feet.
-
-    A servo yields by torque / stiffness; the torque is that of the planned load of its foot.
-    """
-    rows = [(a, b, c) for a, b, c in joints.tolist()]
-    center = center_of_mass_in_footprint(robot, rows, pose)
-    loads = foot_loads(robot.footholds, (True,) * len(rows), center, robot.mass * GRAVITY)
-    up = np.array(pose.rotation())[2]  # the vertical in base_link
-    bent = [
-        foot_jacobian(leg, angles).T @ (load * up) / np.array([joint.stiffness for joint in leg.joints])
-        for leg, angles, load in zip(robot.legs, rows, loads, strict=True)
-    ]
-    true: Array = joints + np.array(bent)
-    return true

@@ -36,7 +36,7 @@ from hexapod_control.core.calibration.closed_chains import (
     StandingPose,
 )
 from hexapod_control.core.calibration.pose_choice import POSES, CalibrationPoses
-from hexapod_control.core.calibration.pose_recording import PoseTour, sagged
+from hexapod_control.core.calibration.pose_recording import PoseTour
 from hexapod_control.core.calibration.tour_findings import estimate_finding, tour_finding
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose, quaternion_angles
@@ -58,10 +58,8 @@ from hexapod_control.servos.settings.servo_section import ServoSettings, servo_s
 MIN_TOURS = 2
 MAX_TOURS = 5
 SERVO_NOISE = math.radians(0.05)  # [rad] of a measured angle, besides its resolution
-COMMANDED_NOISE = math.radians(0.7)  # [rad] of servos that report no angle: play, and forces between the feet
+GOOD_DEVIATION = math.radians(0.5)  # [rad] of all zeros, with which no further tour is made
 MAX_DEVIATION = math.radians(1.0)  # [rad] of a zero that is written
-MAX_COMMANDED_DEVIATION = math.radians(2.0)  # [rad] with servos that report no angle
-GOOD = 2.0  # factor below these: no further tour is made
 USUAL_ZERO = math.radians(8.0)  # [rad] a greater correction, or one of a length or a place [m], needs a yes
 USUAL_LENGTH = 0.005  # [m]
 WRITTEN = 5e-5  # [m] of a length or a hip from which on it is written
@@ -147,7 +145,8 @@ class SelfCalibration:
         file = self._load()
         settings = self._settings()
         robot = file.robot
-        self._dialog.say(Sentence("introduction_self", reported=_reported(settings)))
+        require_angles(settings)
+        self._dialog.say(Sentence("introduction_self"))
         self._dialog.ask_again(Prompt(Sentence("on_flat_floor"), (DONE,)))
         poses = CalibrationPoses(PoseFeasibility(Capabilities.of(robot))).chosen(POSES)
         kept = TourFile(file, settings.protocol)
@@ -179,11 +178,10 @@ class SelfCalibration:
             if measured:
                 estimate = chains.estimate(measured)
                 loads = np.array([pose.loads for pose in measured if pose.stance == number])
-                most = _max_deviation(settings)
-                finding = estimate_finding(robot, estimate, loads > 0.0, most)
+                finding = estimate_finding(robot, estimate, loads > 0.0, MAX_DEVIATION)
                 worst = float(estimate.deviations.zeros.max())
                 last = number >= MAX_TOURS
-                if finding is None and number >= MIN_TOURS and (last or worst <= most / GOOD):
+                if finding is None and number >= MIN_TOURS and (last or worst <= GOOD_DEVIATION):
                     return estimate
                 if finding is not None and last:
                     kept.remove()
@@ -197,7 +195,7 @@ class SelfCalibration:
             tour = self._toured(file, settings, poses, number, used)
             if (refusal := tour_finding(robot, tour)) is not None:
                 raise NotCalibratedError(Sentence.of(refusal))
-            measured += _of_the_file(robot, settings, tour, used)
+            measured += _of_the_file(tour, used)
             kept.write(measured)
 
     def _toured(
@@ -218,7 +216,7 @@ class SelfCalibration:
             if corrections is not None:
                 joints = servo_settings(loaded, settings.protocol, settings.port).joints
                 used = dataclasses.replace(settings, joints=joints)
-            by_sag = ServoQuantity.LOAD not in PROTOCOLS[settings.protocol].can_read and _reported(settings)
+            by_sag = ServoQuantity.LOAD not in PROTOCOLS[settings.protocol].can_read
             tour = PoseTour(loaded.robot, poses, number, loads_by_sag=by_sag)
             minutes = tour.duration / 60.0
             count = max(number, MIN_TOURS)
@@ -260,8 +258,6 @@ class SelfCalibration:
         )
         if unknown := _left_alone(robot, estimate):
             self._dialog.say(Sentence("self_left_alone", names=", ".join(unknown)))
-        if not _reported(settings):
-            self._dialog.say(Sentence("self_commanded"))
 
     def _agrees(self, robot: Robot, corrections: Corrections) -> bool:
         """Asks whether the result is written, about implausible values first."""
@@ -281,34 +277,22 @@ class SelfCalibration:
         return agreed(self._dialog.ask_again(yes_or_no(Sentence("self_save"), True)))
 
 
-def _reported(settings: ServoSettings) -> bool:
-    """Whether the servos report their angles."""
-    return not PROTOCOLS[settings.protocol].board_size
+def require_angles(settings: ServoSettings) -> None:
+    """Raises NotCalibratedError for servos that report no angle."""
+    if not PROTOCOLS[settings.protocol].can_read:
+        raise NotCalibratedError(Sentence("self_unreported", protocol=settings.protocol))
 
 
 def _noise(settings: ServoSettings) -> ChainNoise:
     """The noise of the angles of these servos."""
-    if not _reported(settings):
-        return ChainNoise(angle=COMMANDED_NOISE)
     step = 1.0 / min(joint.units_per_rad for joint in settings.joints)
     return ChainNoise(angle=math.hypot(SERVO_NOISE, step / math.sqrt(12.0)))
 
 
-def _max_deviation(settings: ServoSettings) -> float:
-    """Up to which deviation [rad] a zero is written."""
-    return MAX_DEVIATION if _reported(settings) else MAX_COMMANDED_DEVIATION
-
-
-def _of_the_file(
-    robot: Robot, settings: ServoSettings, tour: PoseTour, corrections: Corrections | None
-) -> list[StandingPose]:
+def _of_the_file(tour: PoseTour, corrections: Corrections | None) -> list[StandingPose]:
     """The poses of a tour with the angles of the calibration in the file."""
     added = 0.0 if corrections is None else corrections.zeros
-    poses = []
-    for pose, planned in zip(tour.measured, tour.planned, strict=True):
-        joints = pose.joints if _reported(settings) else sagged(robot, pose.joints, planned)
-        poses.append(dataclasses.replace(pose, joints=joints - added))
-    return poses
+    return [dataclasses.replace(pose, joints=pose.joints - added) for pose in tour.measured]
 
 
 def _for_tour(robot: Robot, estimate: ChainEstimate, used: Array, loads: Array) -> Corrections:

@@ -33,7 +33,7 @@ from hexapod_control.servos.calibration.identification import (
     require_reported,
 )
 from hexapod_control.servos.calibration.progress_file import ProgressFile
-from hexapod_control.servos.calibration.self_calibration import NotCalibratedError, SelfCalibration
+from hexapod_control.servos.calibration.self_calibration import NotCalibratedError, SelfCalibration, require_angles
 from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.calibration.session import CalibrationSession
 from hexapod_control.servos.commissioning.board_channels import ask_channels, on_channels
@@ -413,6 +413,10 @@ class StageActions:
 
     def measure(self) -> Sentence:
         """The robot measures its joint zeros and lengths on its own feet."""
+        try:
+            require_angles(self._settings())
+        except NotCalibratedError as error:
+            return Sentence.of(error)
         try:
             return SelfCalibration(self._load, self._settings, self._hardware.tour, self._dialog).run()
         except NotCalibratedError as error:

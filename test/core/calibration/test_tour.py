@@ -17,15 +17,13 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.calibration import tour_findings
 from hexapod_control.core.calibration.closed_chains import ClosedChains
 from hexapod_control.core.calibration.pose_choice import CalibrationPoses, travel_time
-from hexapod_control.core.calibration.pose_recording import PoseTour, sagged
+from hexapod_control.core.calibration.pose_recording import PoseTour
 from hexapod_control.core.calibration.tour_findings import estimate_finding, tour_finding
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
 from hexapod_control.core.kinematics.whole_body import joints_in_pose, standing_joints
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState
-from hexapod_control.core.statics.leg_compliance import foot_jacobian
-from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
 from hexapod_control.core.workspace.capabilities import Capabilities
 
@@ -219,14 +217,3 @@ def test_feet_that_go_far_in_some_poses_are_borne_and_in_all_poses_the_floor_is_
     finding = estimate_finding(robot, estimate, np.ones((len(poses), 6), dtype=bool))
     assert np.linalg.norm(np.diff(estimate.places, axis=0), axis=-1).max() > 0.02
     assert (finding is not None) == slippery and (not slippery or "slipped: put the robot on a floor" in str(finding))
-
-
-def test_a_servo_without_feedback_yields_to_the_load_of_its_foot():
-    robot, _ = chosen()
-    commanded = np.array(standing_joints(robot))
-    true = sagged(robot, commanded, NEUTRAL)
-    load = robot.mass * GRAVITY / 6.0
-    leg = robot.legs[1]
-    torque = foot_jacobian(leg, tuple(commanded[1]))[2] * load
-    assert (true - commanded)[1] == pytest.approx(torque / 20.0, rel=0.05, abs=1e-5)
-    assert (true - commanded)[:, 1].min() > 0.005  # the femurs give way upwards

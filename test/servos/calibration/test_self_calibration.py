@@ -25,7 +25,11 @@ IMU = "io: {imu: {chip: mpu6050, address: 0x68, mounting_deg: [0, 0, 90]}}\n"
 
 @pytest.fixture
 def own(tmp_path, monkeypatch):
-    for name, value in (("POSES", 10), ("MAX_TOURS", 3), ("GOOD", 1.0)):  # fewer than for good figures
+    for name, value in (
+        ("POSES", 10),
+        ("MAX_TOURS", 3),
+        ("GOOD_DEVIATION", self_calibration.MAX_DEVIATION),
+    ):  # fewer than for good figures
         monkeypatch.setattr(self_calibration, name, value)
     path = tmp_path / "mine.yaml"
     path.write_text(resolve("phantomx").read_text() + IMU)
@@ -175,11 +179,8 @@ def test_an_interrupted_self_calibration_continues_after_its_finished_tours_unle
         assert not owner.user.shown("self_continue")
 
 
-def test_servos_without_feedback_are_believed_less_and_that_is_said(own):
-    owner = Owner(own, [("self_save", "n")], protocol="ssc32")
-    owner.run()
-    assert owner.user.shown("self_commanded")
-    smart = Owner(own, [("self_save", "n")])
-    smart.run()
-    figures = [each.user.shown("self_lengths")[0].values["deviation"] for each in (owner, smart)]
-    assert figures[0] > figures[1]
+def test_servos_that_report_no_angles_are_sent_to_the_printed_dots_before_anything_moves(own):
+    owner = Owner(own, protocol="ssc32")
+    with pytest.raises(NotCalibratedError, match=r"report no angles.*hexapod calibrate --steps dots"):
+        owner.run()
+    assert not owner.tours
