@@ -90,8 +90,9 @@ def test_the_page_leads_from_the_gallery_to_a_simulated_robot_and_to_a_first_eve
     desk.press("#robots [value=phantomx]")
     desk.press("[value=real]")
     assert "my_phantomx.yaml" in desk.page.js("document.querySelector('#hint').textContent")
-    drive = "document.querySelector('#robot')"
-    assert desk.page.js(f"{drive}.checkVisibility() && {drive}.disabled")
+    for act in ("#robot", "#identify", "#measure"):
+        button = f"document.querySelector('{act}')"
+        assert desk.page.js(f"{button}.checkVisibility() && {button}.disabled && !!{button}.textContent")
     assert "nach dem ersten Abend" in desk.page.js("document.querySelector('#not-ready').textContent")
     assert desk.page.js(CUT_NAMES) == []
     desk.press("#first")
