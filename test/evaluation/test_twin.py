@@ -105,7 +105,7 @@ def test_a_run_that_cannot_be_repeated_is_refused_in_one_sentence(change, words,
     path = record(tmp_path / "walk", None, seconds=3.0, **change)
     assert main(["twin", str(path), *words]) == 2
     errors = capsys.readouterr().err
-    assert sentence in errors and errors.count("\n") == 1
+    assert sentence in errors and errors.count("hexapod: ") == 1  # a slow computer also says what it computes
 
 
 def test_a_bag_that_does_not_exist_is_refused(tmp_path, capsys):
