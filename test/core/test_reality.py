@@ -10,6 +10,8 @@ import pytest
 
 from hexapod_control.config.robots.robot_file import from_text, load
 from hexapod_control.core.reality import REALITIES, CommandPath, Reality, ServoPower, reality, reported
+from hexapod_control.evaluation.robot_check.checks import power
+from hexapod_control.evaluation.robot_check.subject import Subject
 
 ROBOT = load("phantomx").robot
 PERIOD_S = 0.002
@@ -112,3 +114,5 @@ def test_a_measured_robot_has_what_its_file_says_of_a_joint_and_else_what_its_se
     assert found.no_load_speed[row, 1] * ROBOT.legs[row].femur_joint.no_load_speed == pytest.approx(4.0)
     assert np.count_nonzero(found.latency != usual.latency) == 1
     assert not found.zero_offset.any() and (found.stiffness == 1.0).all()
+    (remark,) = power(Subject(file, payload=0.0))
+    assert remark.figures["measured_servos"] == 1 and "hexapod identify has measured 1 of the servos" in remark.text
