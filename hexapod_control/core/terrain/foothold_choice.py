@@ -9,7 +9,7 @@ A place suits a foot if
 - it is known, with a deviation below UNSURE, and flat: within the radius of the foot and EDGE_MARGIN, no height differs
   by more than ROUGHNESS from the plane that fits them, and this plane is not steeper than STEEPEST. So the foot keeps
   away from edges, up and down;
-- it lies in the disc in which the leg strides;
+- it lies in the disc in which the leg strides, or near it if there is none in it;
 - the leg reaches it at touch-down, in the middle of the stance and at its end, with joints inside of their limits;
 - femur and tibia are LEG_MARGIN above the ground at these times.
 
@@ -64,6 +64,7 @@ EVEN = 0.004  # [m] height up to which the ground counts as the plane of the fee
 HYSTERESIS = 0.012  # [m] by which a new foothold has to be nearer to the nominal one
 SAME_LEVEL = 0.015  # [m] a foot in the air does not change to a foothold that is so much higher or lower ...
 OTHER_LEVEL_COST = 0.1  # [m] ... unless one at its level is so much farther from the nominal one, or there is none
+WIDER = 1.3  # radius of the disc if there is none in it: a place in reach is better than a stop
 TRIED = 24  # candidates, nearest first, for which reach and clearance are computed
 OUTSIDE_COST = 2.0  # per metre that a stance would end outside of the disc
 AHEAD = tuple(0.01 * k for k in range(1, 9))  # [m] ahead of a foothold, where a step up counts ...
@@ -284,12 +285,26 @@ class FootholdChooser:
         `twist` is that of the body, `placement` its pose; `plane` (a, b, c) is z = a x + b y + c [m] in base_footprint,
         that of the other feet.
         """
+        found = self._in_disc(view, step, twist, placement, plane, step.disc.radius)
+        if isinstance(found, Missing):
+            found = self._in_disc(view, step, twist, placement, plane, WIDER * step.disc.radius)
+        return found
+
+    def _in_disc(
+        self,
+        view: GroundView,
+        step: Step,
+        twist: Twist,
+        placement: Placement,
+        plane: tuple[float, float, float],
+        radius: float,
+    ) -> Foothold | Missing:
+        """As `choose`, within a radius [m] of the middle of the disc in which the leg strides."""
         ahead = exp(twist, step.until)  # base_footprint at touch-down, in that of now
         a, b, c = plane
         points = (ahead.apply(*point) for point in (step.disc.center, step.nominal))
         middle, nominal = (view.to_odom(x, y, a * x + b * y + c)[:2] for x, y in points)
         before = [] if step.before is None else [step.before.at[:2]]
-        radius = step.disc.radius
         window = view.window(middle, radius + self._margin(view.grid.cell))
         if view.is_plane(window):
             return EVEN_GROUND
@@ -308,7 +323,7 @@ class FootholdChooser:
             return Missing(why, _drop(z[inside & known]))
         cost = np.abs(landing - complex(*step.nominal))
         cost[places.drop > EDGE_DROP] += EDGE_COST
-        cost += OUTSIDE_COST * np.maximum(np.abs(leaving - center) - radius, 0.0)
+        cost += OUTSIDE_COST * np.maximum(np.abs(leaving - center) - step.disc.radius, 0.0)
         if before:
             cost[1] -= HYSTERESIS
         if step.level is not None:
