@@ -45,6 +45,7 @@ MAX_DRIFT = 0.06  # [m]
 MATCH_SHARE = 0.5  # of the drift that is corrected in one scan
 # Cells that rays pass under
 CARVED_CELLS = 12  # before the point that was measured
+CARVING_SCANS = 3  # in which all rays have had their turn, as they are many
 CARVE_MARGIN = 0.015  # [m] by which a ray is lower than a cell, besides three deviations of its tilt
 CARVED_DEVIATION = 0.2  # [m] of a cell after that: the ground may be much lower
 FELT_SHARE = 0.2  # of the difference between map and feet that is corrected in one call
@@ -131,6 +132,7 @@ class HeightMap:
         self._low = np.array((-(cells // 2), -(cells // 2)))  # index (x, y) of the first cell inside
         self._at: tuple[float, float] | None = None  # [m] where the robot was at the last move
         self._way = 0.0  # [m] of the robot
+        self._scans = 0
         shape = cells * cells
         self._ground = np.full(shape, np.nan)
         self._variance = np.full(shape, np.nan)
@@ -280,23 +282,23 @@ class HeightMap:
 
     def _carve(self, points: Array, origin: Array, error: float) -> None:
         """Lowers cells under which rays pass to points (n, 3) [m], which lie too high by an error [m]."""
-        points = np.asarray(points, dtype=float).reshape(-1, 3)
+        self._scans += 1
+        points = np.asarray(points, dtype=float).reshape(-1, 3)[self._scans % CARVING_SCANS :: CARVING_SCANS]
+        points = points[points[:, 2] - error < np.fmax.reduce(self._ground, initial=-np.inf) - CARVE_MARGIN]
         away = points - origin
         distance = np.linalg.norm(away, axis=1)
-        with np.errstate(invalid="ignore"):
-            usable = self._inside(points) & (distance < MAX_RANGE) & (away[:, 2] < 0.0)
-        points = points[usable]
-        distance = distance[usable]
-        # Per metre on the ground, back from a point to the sensor; first over the part that may be range noise.
-        back = -away[usable] / np.maximum(np.hypot(away[usable, 0], away[usable, 1]), 1e-6)[:, None]
-        first = np.maximum(0.5 * self.cell, 3.0 * RANGE_NOISE * distance)
-        steps = first[:, None] + self.cell * np.arange(CARVED_CELLS)
-        x, y, z = (points[:, axis, None] + steps * back[:, axis, None] for axis in range(3))
-        cells = self._index(x, y)
+        usable = self._inside(points) & (distance < MAX_RANGE) & (away[:, 2] < 0.0)
+        x, y, z = points[usable].T[..., None]
+        distance = distance[usable, None]
+        across, up, high = -away[usable].T[..., None] / np.hypot(away[usable, 0], away[usable, 1])[:, None]
+        # Back from a point to the sensor; first over the part that may be range noise.
+        steps = np.maximum(0.5 * self.cell, 3.0 * RANGE_NOISE * distance) + self.cell * np.arange(CARVED_CELLS)
+        z = z + steps * high - error
+        cells = self._index(x + steps * across, y + steps * up)
         margin = CARVE_MARGIN + 3.0 * TILT_NOISE * distance
-        under = (self._ground[cells] > z - error + margin[:, None]) & (z < origin[2])
+        under = (self._ground[cells] > z + margin) & (z < origin[2])
         lowest = np.full_like(self._ground, np.inf)
-        np.minimum.at(lowest, cells[under], z[under] - error)
+        np.minimum.at(lowest, cells[under], z[under])
         carved = np.isfinite(lowest)
         self._ground[carved] = lowest[carved]
         self._variance[carved] = CARVED_DEVIATION**2
