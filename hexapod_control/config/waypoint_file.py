@@ -7,7 +7,6 @@ A folder holds the routes and places that have a name: NAME.yaml; a place is a r
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from hexapod_control.config.document import DocumentEntry, read
 from hexapod_control.config.errors import WaypointFileError
 from hexapod_control.config.file_replacement import replace_file
 from hexapod_control.config.schema import ChoiceRow, NumberRow, refuse_unknown, yaml_text
+from hexapod_control.core.names import file_stem
 from hexapod_control.core.quantity import Quantity
 from hexapod_control.core.steering.path_following import PursuitHeading, PursuitSettings, Waypoint
 
@@ -91,5 +91,4 @@ class RouteFolder:
         self._file(name).unlink(missing_ok=True)
 
     def _file(self, name: str) -> Path:
-        word = re.sub(r"[^\w -]", "", name).strip() or "route"
-        return self._path / f"{word}.yaml"
+        return self._path / f"{file_stem(name, 'route')}.yaml"

@@ -7,6 +7,7 @@ package follow the order of the legs in the robot file, joints in the order of `
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 MAX_NAME = 64  # characters of the name of a robot, leg, joint, gait, motion
@@ -62,3 +63,8 @@ def shortened(text: str, max_length: int = MAX_QUOTED) -> str:
 def quoted(text: str) -> str:
     """Quotes an untrusted text for a message: one printable line, shortened."""
     return repr(text if len(text) <= MAX_QUOTED else f"{text[: MAX_QUOTED - 1]}…")
+
+
+def file_stem(name: str, otherwise: str) -> str:
+    """A name of a file without suffix from any text: what is no word in a name is left out."""
+    return re.sub(r"[^\w -]", "", name).strip() or otherwise

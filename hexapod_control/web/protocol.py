@@ -40,6 +40,9 @@ REQUESTS = {  # what a page may request, and the node that carries it out by a s
 }
 ALWAYS_ALLOWED = ("stop", "estop")  # for every admitted client
 QUERIES = ("urdf", "invite", "terrain", "camera", "map", "report")
+DANCE_ACTS = ("play", "save", "delete")
+DANCE_STEPS = ("pose", "wait", "walk", "sway")  # of a motion file, which a page can edit
+MAX_DANCE = 60  # steps
 ROUTE_ACTS = ("walk", "save", "delete")
 MAX_ROUTE = 200  # points
 CONTROL_ACTS = ("take", "leave", "give", "keep")
@@ -196,6 +199,18 @@ class RouteMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class DanceMessage:
+    """Plays a motion of these steps, saves it under a name, or deletes that name.
+
+    A step is {kind: values} as in a motion file; gait_planner checks the values.
+    """
+
+    act: str
+    name: str = ""
+    steps: tuple[Mapping[str, Mapping[str, float]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PushMessage:
     """Pushes the simulated body with a force [N] in the world frame."""
 
@@ -214,9 +229,19 @@ class WorldMessage:
 
 
 RobotBody = (
-    DriveMessage | RouteMessage | PoseMessage | GaitMessage | LegMessage | PlayMessage | LiftMessage | SpeedMessage
+    DriveMessage
+    | RouteMessage
+    | DanceMessage
+    | PoseMessage
+    | GaitMessage
+    | LegMessage
+    | PlayMessage
+    | LiftMessage
+    | SpeedMessage
 )
-WorldBody = PushMessage | WorldMessage | RecordingMessage | LaboratoryMessage | RequestMessage | QueryMessage
+WorldBody = (
+    PushMessage | DanceMessage | WorldMessage | RecordingMessage | LaboratoryMessage | RequestMessage | QueryMessage
+)
 MessageBody = RobotBody | WorldBody | HelloMessage | NameMessage | ControlMessage | HeartbeatMessage
 
 
@@ -260,6 +285,18 @@ def _points(name: str, value: Any) -> tuple[tuple[float, float], ...]:
     return tuple((_PLACE.checked(x), _PLACE.checked(y)) for x, y in value)
 
 
+def _steps(name: str, value: Any) -> tuple[Mapping[str, Mapping[str, float]], ...]:
+    if not isinstance(value, list) or len(value) > MAX_DANCE:
+        raise RefusedMessageError(400, f"{name} must be a list of at most {MAX_DANCE} steps")
+    for step in value:
+        if not isinstance(step, dict) or len(step) != 1 or not set(step) <= set(DANCE_STEPS):
+            raise RefusedMessageError(400, f"each of the {name} must have one of the keys {', '.join(DANCE_STEPS)}")
+        for values in step.values():
+            if not all(key.isidentifier() for key in _numbers(name, values)):
+                raise RefusedMessageError(400, f"each of the {name} must have keys of a motion file")
+    return tuple(value)
+
+
 def _one_of(*known: str) -> FieldCheck:
     def check(name: str, value: Any) -> str:
         if type(value) is not str or value not in known:
@@ -283,6 +320,7 @@ KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
     "drive": (DriveMessage, {"on": _boolean, "vx": _SHARE, "vy": _SHARE, "wz": _SHARE}),
     "pose": (PoseMessage, _POSE),
     "route": (RouteMessage, {"act": _one_of(*ROUTE_ACTS), "name": _text(40), "points": _points}),
+    "dance": (DanceMessage, {"act": _one_of(*DANCE_ACTS), "name": _text(40), "steps": _steps}),
     "gait": (GaitMessage, {"name": _text(40)}),
     "leg": (LegMessage, {"name": _text(40), "lost": _boolean}),
     "play": (PlayMessage, {"name": _text(60)}),
@@ -306,7 +344,7 @@ KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
     "push": (PushMessage, {"x": _FORCE, "y": _FORCE}),
     "world": (WorldMessage, _WORLD),
 }
-DRIVEN = ("drive", "route", "pose", "gait", "play", "lift", "speed", "request", "leg", "push", "world")
+DRIVEN = ("drive", "route", "dance", "pose", "gait", "play", "lift", "speed", "request", "leg", "push", "world")
 DRIVER_MESSAGES = tuple(KINDS[kind][0] for kind in DRIVEN)
 """Messages that only the driver may send, except ALWAYS_ALLOWED; see `needs_control`."""
 

@@ -144,6 +144,10 @@ class PageCommands:
         """Sends the reason of a refusal to the last page that requested a change of legs."""
         self._answer(self._leg_page, "leg", False, message.data)
 
+    def play(self, request: String) -> None:
+        """Requests a motion whose content is in the message."""
+        self._motion.publish(request)
+
     def _play(self, page: int, name: str) -> None:
         """Requests a motion from the planner's list; an empty name ends the present one."""
         if name and name not in self._feed.motions:

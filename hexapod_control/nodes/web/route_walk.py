@@ -25,6 +25,7 @@ from hexapod_control.nodes.web.page_commands import PERIOD_S, PageCommands
 from hexapod_control.nodes.web.robot_feed import RobotFeed
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.web.protocol import (
+    DanceMessage,
     DriveMessage,
     LegMessage,
     MessageBody,
@@ -42,7 +43,7 @@ MAX_UNSEEN_S = 1.0  # without a page that gets the state
 MAX_IDLE_S = 5.0  # without a request for the map, after which the subscriptions end
 KEPT_POSES = 200
 NOWHERE = "⚑"  # name of a place without one
-ENDING = (DriveMessage, LegMessage, PlayMessage, RequestMessage)
+ENDING = (DanceMessage, DriveMessage, LegMessage, PlayMessage, RequestMessage)
 NO_OBSTACLES = np.zeros((0, 2))
 
 

@@ -27,6 +27,7 @@ from hexapod_control.nodes.announcements import local_announcement
 from hexapod_control.nodes.odometry.stored_values import usage_folder
 from hexapod_control.nodes.web.camera_feed import CameraFeed
 from hexapod_control.nodes.web.command_queue import CommandQueue
+from hexapod_control.nodes.web.dances import Dances
 from hexapod_control.nodes.web.diagnostics_summary import EventLog, LogEvent
 from hexapod_control.nodes.web.fault_report import FaultReport
 from hexapod_control.nodes.web.laboratory_process import LaboratoryProcess
@@ -45,6 +46,7 @@ from hexapod_control.web import page_address
 from hexapod_control.web.page_state import shape
 from hexapod_control.web.protocol import (
     RESTART,
+    DanceMessage,
     LaboratoryMessage,
     QueryMessage,
     RecordingMessage,
@@ -112,6 +114,8 @@ class WebNode(GuardedNode):
         self._routes = RouteWalk(
             self, robot_file.robot, self.feed, self.commands, self.server.send, self._note, usage_folder() / "routes"
         )
+        height = robot_file.robot.walk.height
+        self._dances = Dances(self, height, usage_folder() / "dances", self.commands.play, self.server.send)
         self._status_timer = self.create_timer(STATUS_PERIOD_S, self._send_status, clock=self.steady)
         self._status_timer.cancel()  # runs while there is a client
         self._trouble: tuple[ReportLevel, str] | None = None  # level and text of a failure to open the port
@@ -193,6 +197,9 @@ class WebNode(GuardedNode):
                 self._recorder.execute(command.client, command.body)
             elif isinstance(command.body, LaboratoryMessage):
                 self._laboratory.request(command.client, command.body)
+            elif isinstance(command.body, DanceMessage):
+                self._routes.overrule(command.body)
+                self._dances.execute(command.body)
             elif isinstance(command.body, RouteMessage):
                 self._routes.execute(command.body)
             elif command.body == RequestMessage(RESTART):
@@ -217,6 +224,7 @@ class WebNode(GuardedNode):
             self._recorder.watch(self._client_count)
             self._recorder.send_list(0)
             self._routes.greet()
+            self._dances.send_list()
 
     def _answer(self, client: int, query: QueryMessage) -> None:
         if query.what == "camera":

@@ -12,6 +12,7 @@ import { Projections } from "./drawing/projections.js";
 import { RouteMap } from "./drawing/map.js";
 import { Terrain } from "./drawing/terrain.js";
 import { Camera } from "./panels/camera.js";
+import { DancePanel } from "./panels/dance_panel.js";
 import { eventText, LogPanel } from "./panels/log_panel.js";
 import { explain, Header, put } from "./panels/header.js";
 import { HealthPanel } from "./panels/health_panel.js";
@@ -63,6 +64,10 @@ var logPanel = new LogPanel(document);
 const recordings = new Recordings(document, connection, { shows: showReplay, draws: drawRobot, hint: (text) => header.hint(text) });
 const map = new RouteMap($("map-canvas"), projections, (name) => routes.marked(name), () => $("goal-walk").click());
 const routes = new RoutesPanel(document, connection, map, () => showPicture("map"));
+new DancePanel(document, connection, body, () => {
+  sheets.open("dance");
+  $("dance").scrollIntoView({ block: "nearest" });
+});
 const settings = new Settings(document, { connection, projections, robot, charts, language });
 
 // --- commands ----------------------------------------------------------------------------------------
