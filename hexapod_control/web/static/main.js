@@ -64,7 +64,7 @@ var logPanel = new LogPanel(document);
 const recordings = new Recordings(document, connection, { shows: showReplay, draws: drawRobot, hint: (text) => header.hint(text) });
 const map = new RouteMap($("map-canvas"), projections, (name) => routes.marked(name), () => $("goal-walk").click());
 const routes = new RoutesPanel(document, connection, map, () => showPicture("map"));
-new DancePanel(document, connection, body, () => {
+const dances = new DancePanel(document, connection, body, () => {
   sheets.open("dance");
   $("dance").scrollIntoView({ block: "nearest" });
 });
@@ -449,4 +449,4 @@ logPanel.show();
 connection.open();
 requestAnimationFrame(frame);
 setInterval(update, 1000);
-Object.assign(globalThis, { hexapod: { connection, map, velocity, body, projections, charts, motionPanel, posePanel, robot, people, path, header, sheets, recordings, log: logPanel, get scene() { return scene; } } });
+Object.assign(globalThis, { hexapod: { connection, map, dances, velocity, body, projections, charts, motionPanel, posePanel, robot, people, path, header, sheets, recordings, log: logPanel, get scene() { return scene; } } });

@@ -2,7 +2,6 @@
 // Composing a dance: steps in a row, poses taken from the robot, tried out at once; the robot keeps it as a motion file.
 
 import { t } from "../texts/texts.js";
-import { explain } from "./header.js";
 
 const SURE = 3000; // [ms] in which a second press deletes
 const RAD = 180 / Math.PI;
@@ -37,15 +36,13 @@ export class DancePanel {
     this.row = find("dance-steps");
     this.values = find("dance-values");
     this.name = find("dance-name");
-    this.play = find("dance-play");
-    this.saveButton = find("dance-save");
     this.list = find("dances");
     for (const kind of Object.keys(KINDS)) find(`add-${kind}`).onclick = () => this.add(kind);
     find("step-earlier").onclick = () => this.move(-1);
     find("step-later").onclick = () => this.move(1);
     find("step-remove").onclick = () => this.remove();
-    this.play.onclick = () => this.send("play");
-    this.saveButton.onclick = () => this.send("save");
+    find("dance-play").onclick = () => this.send("play");
+    find("dance-save").onclick = () => this.send("save");
     find("dance-new").onclick = () => (this.edit("", []), open());
     this.open = open;
     connection.on("dances", (detail) => this.take(detail.list));
@@ -111,7 +108,7 @@ export class DancePanel {
     this.values.replaceChildren();
     const step = this.steps[this.chosen];
     this.values.parentElement.hidden = !step;
-    for (const button of [this.play, this.saveButton]) explain(button, this.steps.length ? null : ["dance_empty", {}]);
+    this.name.parentElement.hidden = !this.steps.length;
     if (!step) return;
     const [[kind, values]] = Object.entries(step);
     this.values.append(this.slider(values, kind === "sway" ? "period" : "duration", SHORTEST, 6, 0.1));

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dances that pages compose: motion files that gait_planner plays and the command line reads."""
+
+import json
+
+import pytest
+from support.kits.plain_node import PlainNode
+from support.phantomx import robot
+
+from hexapod_control.config.motion_file import load_motion_text
+from hexapod_control.core.motions.motion_steps import PoseStep, SwayStep, WaitStep, WalkStep
+from hexapod_control.nodes.web.dances import Dances
+from hexapod_control.web.protocol import DanceMessage, RefusedMessageError, parse
+
+STEPS = (
+    {"pose": {"x": 0.01, "z": -0.005, "roll_deg": 5.0, "duration": 1.0}},
+    {"wait": {"duration": 0.5}},
+    {"walk": {"x": 0.05, "yaw_deg": -10.0, "duration": 2.0}},
+    {"sway": {"x": 0.015, "y": 0.015, "period": 2.0, "rounds": 1.0}},
+)
+
+
+class Stage:
+    """The dances of a node, what was played, and what was sent."""
+
+    def __init__(self, folder):
+        self.folder, self.played, self.sent = folder, [], []
+        self.dances = Dances(PlainNode(), 0.1, folder, self.played.append, lambda *message: self.sent.append(message))
+
+    def does(self, act, name="", steps=()):
+        self.dances.execute(DanceMessage(act, name, steps))
+
+
+@pytest.fixture
+def stage(tmp_path):
+    return Stage(tmp_path / "dances")
+
+
+def test_a_dance_is_played_as_the_content_of_a_motion_file(stage):
+    stage.does("play", "Küche 1", STEPS)
+    request = json.loads(stage.played[0].data)
+    motion = load_motion_text(request["file"], request["text"], robot())
+    assert [type(step) for step in motion.steps] == [PoseStep, WaitStep, WalkStep, SwayStep]
+    assert (motion.steps[0].x, motion.steps[2].duration) == (pytest.approx(0.01), 2.0)
+    stage.does("play", "nothing")
+    assert len(stage.played) == 1
+
+
+def test_saved_dances_are_listed_with_steps_and_file_until_they_are_deleted(stage):
+    stage.does("save", "../Twirl", STEPS)
+    to, kind, fields = stage.sent[-1]
+    assert (to, kind, [each["name"] for each in fields["list"]]) == (0, "dances", ["Twirl"])
+    assert fields["list"][0]["steps"] == list(STEPS)
+    (file,) = stage.folder.iterdir()
+    assert file.read_text() == fields["list"][0]["text"]
+    for number, text in enumerate(
+        ("steps: [", "steps: 3", "steps: [{together: {steps: []}}]", "", "steps: [{fly: {x: 1}}]")
+    ):
+        (stage.folder / f"other {number}.yaml").write_text(text)
+    stage.dances.send_list()
+    assert [each["name"] for each in stage.sent[-1][2]["list"]] == ["Twirl"]
+    stage.does("delete", "Twirl")
+    assert stage.sent[-1][2] == {"list": []} and not file.exists()
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        3,
+        [3],
+        [{}],
+        [{"fly": {}}],
+        [{"pose": 3}],
+        [{"pose": {"x: 1}, fly": 1}}],
+        [{"pose": {}, "wait": {}}],
+        [{"wait": {}}] * 61,
+    ],
+)
+def test_steps_that_no_page_sends_are_refused(steps):
+    with pytest.raises(RefusedMessageError):
+        parse(json.dumps({"v": 2, "n": 1, "t": "dance", "act": "play", "steps": steps}))
