@@ -71,7 +71,7 @@ def motion_text(name: str, height: float, steps: Sequence[Mapping[str, Mapping[s
         for step in steps
         for kind, values in step.items()
     ]
-    word = re.sub(r"[^A-Za-z0-9_]", "_", f"dance_{file_stem(name, UNNAMED)}")
+    word = re.sub(r"^(?![A-Za-z])", "dance_", re.sub(r"[^A-Za-z0-9_]", "_", file_stem(name, UNNAMED)))
     head = f"name: {word}\ndescription: Composed on the page.\nfor_height: {height:.6g}\n"
     return f"{head}steps:\n{''.join(rows)}"
 

@@ -41,6 +41,7 @@ def test_a_dance_is_played_as_the_content_of_a_motion_file(stage):
     request = json.loads(stage.played[0].data)
     motion = load_motion_text(request["file"], request["text"], robot())
     assert [type(step) for step in motion.steps] == [PoseStep, WaitStep, WalkStep, SwayStep]
+    assert motion.name == "K_che_1"
     assert (motion.steps[0].x, motion.steps[2].duration) == (pytest.approx(0.01), 2.0)
     stage.does("play", "nothing")
     assert len(stage.played) == 1

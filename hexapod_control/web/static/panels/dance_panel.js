@@ -9,7 +9,7 @@ const SHORTEST = 0.3; // [s] of a step
 /** @typedef {Record<string, Record<string, number>>} Step of a motion file: {kind: values} */
 /** @type {Record<string, {symbol: string, values: Record<string, number>, sliders: [string, number, number, number][]}>} */
 const KINDS = {
-  pose: { symbol: "◆", values: { duration: 1 }, sliders: [] },
+  pose: { symbol: "◆", values: { duration: 1 }, sliders: [["z", -0.03, 0.03, 0.005], ["roll_deg", -12, 12, 1], ["pitch_deg", -12, 12, 1], ["yaw_deg", -15, 15, 1]] },
   wait: { symbol: "‖", values: { duration: 0.5 }, sliders: [] },
   walk: { symbol: "↑", values: { x: 0.05, yaw_deg: 0, duration: 2 }, sliders: [["x", -0.1, 0.1, 0.01], ["yaw_deg", -30, 30, 5]] },
   sway: { symbol: "≈", values: { x: 0.015, y: 0.015, period: 2, rounds: 1 }, sliders: [["x", 0, 0.03, 0.005], ["y", 0, 0.03, 0.005]] },
@@ -43,7 +43,8 @@ export class DancePanel {
     find("step-remove").onclick = () => this.remove();
     find("dance-play").onclick = () => this.send("play");
     find("dance-save").onclick = () => this.send("save");
-    find("dance-new").onclick = () => (this.edit("", []), open());
+    find("dance-open").onclick = open;
+    find("dance-new").onclick = () => this.edit("", []);
     this.open = open;
     connection.on("dances", (detail) => this.take(detail.list));
     this.edit("", []);
@@ -98,9 +99,14 @@ export class DancePanel {
   /** @param {number} number */
   choose(number) {
     this.chosen = number;
-    const pose = this.steps[number].pose;
-    if (pose) this.body.set({ x: pose.x, y: pose.y, z: pose.z, roll: pose.roll_deg / RAD, pitch: pose.pitch_deg / RAD, yaw: pose.yaw_deg / RAD });
+    this.try(this.steps[number]);
     this.show();
+  }
+
+  // The robot takes the pose of a step.
+  /** @param {Step} step */
+  try({ pose }) {
+    if (pose) this.body.set({ x: pose.x, y: pose.y, z: pose.z, roll: pose.roll_deg / RAD, pitch: pose.pitch_deg / RAD, yaw: pose.yaw_deg / RAD });
   }
 
   show() {
@@ -148,6 +154,7 @@ export class DancePanel {
     input.oninput = () => {
       values[key] = Math.round(1000 * Number(input.value)) / 1000;
       say();
+      if (key !== "duration") this.try(this.steps[this.chosen]);
       this.row.replaceChildren(...this.steps.map((step, number) => this.block(step, number)));
     };
     say();
