@@ -39,7 +39,7 @@ REQUESTS = {  # what a page may request, and the node that carries it out by a s
     RESTART: "",
 }
 ALWAYS_ALLOWED = ("stop", "estop")  # for every admitted client
-QUERIES = ("urdf", "invite", "terrain", "camera", "map", "report")
+QUERIES = ("urdf", "invite", "terrain", "camera", "map", "kept", "report")
 DANCE_ACTS = ("play", "save", "delete")
 DANCE_STEPS = ("pose", "wait", "walk", "sway")  # of a motion file, which a page can edit
 MAX_DANCE = 60  # steps

@@ -102,9 +102,12 @@ class RouteWalk:
         routes = self._folder.routes()
         return {"list": [{"name": name, "points": [[p.x, p.y] for p in route]} for name, route in routes.items()]}
 
-    def greet(self) -> None:
-        """Tells all pages, among them a new one, the routes and the present walk."""
+    def send_list(self) -> None:
+        """Sends the routes to all pages."""
         self._node.threads.run_outside(self._listed, lambda routes: self._send(0, "routes", routes))
+
+    def greet(self) -> None:
+        """Tells all pages, among them a new one, the present walk."""
         if self._points:
             self._send_route()
 

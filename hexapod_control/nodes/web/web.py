@@ -224,13 +224,15 @@ class WebNode(GuardedNode):
             self._recorder.watch(self._client_count)
             self._recorder.send_list(0)
             self._routes.greet()
-            self._dances.send_list()
 
     def _answer(self, client: int, query: QueryMessage) -> None:
         if query.what == "camera":
             self._camera.request(client)
         elif query.what == "report":
             self._report.request(client)
+        elif query.what == "kept":
+            self._routes.send_list()
+            self._dances.send_list()
         elif query.what == "map":
             self._routes.show_map(client)
         elif query.what == "terrain":

@@ -218,7 +218,7 @@ connection.on("welcome", (detail) => {
   settings.welcome(detail);
   restyle();
   put($("robot"), detail.shape.name);
-  connection.send("query", { what: "urdf" });
+  for (const what of ["urdf", "kept"]) connection.send("query", { what });
 });
 connection.on("state", (detail) => {
   const margin = NO_MARGIN.includes(detail.now.why) ? null : detail.margin;
