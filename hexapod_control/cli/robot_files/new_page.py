@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from hexapod_control.cli.robot.start_page import StartedProgram
 from hexapod_control.config.errors import FileError
 from hexapod_control.config.robots.draft.questions.answers_file import answers_path, write_answers
 from hexapod_control.config.robots.draft.questions.drawings import svg_drawing
@@ -20,6 +21,8 @@ from hexapod_control.config.sentence import TEXTS, Sentence
 from hexapod_control.web.dialog_pages.request_server import PORT, Reply, RequestServer
 
 HINT = "Ctrl-C ends it; answers are saved after each question."
+NEXT = {"sim": ("sim", "--stay", "--robot"), "first": ("first", "--page")}  # commands, which the robot file follows
+POLL_S = 0.1
 NO_VERDICT = 2  # exit code of `hexapod check` for an unusable file
 
 
@@ -37,18 +40,30 @@ class InterviewPage:
         self._command = command
         self._check = ["check", str(path.absolute()), "--json", *(["--values"] if values else [])]
         self._picture = ""
+        self._lan = False
+        self._programs: dict[str, StartedProgram] = {}  # that go on with the robot, by their name
         self.verdict: int | None = None  # exit code of `hexapod check`
 
     def serve(self, lan: bool) -> None:
         """Runs until Ctrl-C. Raises KeyboardInterrupt, or OSError if no port can be opened."""
-        asyncio.run(RequestServer(self.reply, "new", said=TEXTS, lan=lan).serve(PORT, HINT))
+        self._lan = lan
+        asyncio.run(self._serve())
+
+    async def _serve(self) -> None:
+        try:
+            await RequestServer(self.reply, "new", said=TEXTS, lan=self._lan).serve(PORT, HINT)
+        finally:
+            for program in self._programs.values():
+                await program.end()
 
     async def reply(self, request: Mapping[str, object]) -> Reply:
         """Replies to a request. Raises ValueError for one that no page sends."""
         act = request.get("act")
         text = request.get("text", "")
-        if act not in ("show", "type", "answer", "back", "undo", "go", "check") or not isinstance(text, str):
+        if act not in ("show", "type", "answer", "back", "undo", "go", "check", *NEXT) or not isinstance(text, str):
             raise ValueError("the request: its act is not known, or its text is none")
+        if act in NEXT:
+            return await self._gone_on(str(act))
         if act == "check":
             return await self._checked()
         if act in ("type", "answer") and (self._interview.question is None or request.get("key") != self._key):
@@ -88,6 +103,22 @@ class InterviewPage:
         if self._interview.question is None:
             view.update(file=str(self._path), picture=self._picture, command=self._command)
         return {**view, "robot": self._interview.name}
+
+    async def _gone_on(self, name: str) -> Reply:
+        """Starts a program with the robot, which ends with this one. Returns the address of its page."""
+        if self._interview.question is not None:
+            raise ValueError("the request: there is no robot file yet")
+        program = self._programs.get(name)
+        if program is None or program.code is not None:
+            for other in self._programs.values():
+                await other.end()  # the robot and its ports are for one program
+            lan = ["--lan"] if self._lan else []
+            program = StartedProgram([*NEXT[name], str(self._path.absolute()), *lan], lambda: None)
+            self._programs = {name: program}
+            await program.start()
+        while not program.url and program.code is None:
+            await asyncio.sleep(POLL_S)
+        return {"url": program.url, "error": "" if program.url else " ".join(program.lines)}
 
     async def _checked(self) -> Reply:
         """The result of `hexapod check`, in its own process, as it takes up to 20 s."""

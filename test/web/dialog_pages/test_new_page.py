@@ -187,6 +187,19 @@ def finish(desk):
     assert desk.page.errors == []
 
 
+def go_on(desk):
+    """A button starts the first evening with the new robot file, and leads to its page in the same language."""
+    desk.page.click("#first")
+    desk.until("document.documentElement.lang === 'de' && document.querySelector('#stages') !== null")
+    desk.until("document.body.innerText.includes('mine.yaml')")
+    evening = desk.page.js("location.origin")
+    assert evening != desk.url.split("/#")[0]
+    desk.page.js("globalThis.old = true")
+    desk.page.call("Page.navigate", url=desk.url)
+    desk.until("!globalThis.old && document.querySelector('#result:not([hidden])') !== null")
+    return evening
+
+
 FOREIGN = [
     (403, {"origin": "http://other.example"}),
     (401, {"token": "wrong"}),
@@ -223,6 +236,10 @@ def test_the_page_leads_from_the_first_question_to_a_robot_file_and_refuses_fore
     look_at_the_controls(desk, 390, 844, "dark")
     look_at_the_controls(desk, 1280, 720, "light")
     finish(desk)
+    evening = go_on(desk)
     for code, request_ in FOREIGN:
         refuse(desk, code, request_)
     be_behind(desk)
+    desk.stop()
+    with pytest.raises(urllib.error.URLError):  # what it has started has ended with it
+        urllib.request.urlopen(evening, timeout=5.0)

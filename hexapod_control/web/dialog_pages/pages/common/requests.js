@@ -24,3 +24,11 @@ function post(word, body) {
   const headers = { Authorization: `Bearer ${word}`, "Content-Type": "application/json" };
   return fetch("request", { method: "POST", headers, body });
 }
+
+// The address of a page as this browser reaches the robot, in the language of this one.
+export function pageAddress(url) {
+  const address = new URL(url);
+  address.hostname = location.hostname;
+  address.search = `lang=${document.documentElement.lang}`;
+  return address.href;
+}

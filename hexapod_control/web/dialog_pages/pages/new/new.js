@@ -2,7 +2,7 @@
 // One question after the other; the drawing follows what is typed. The server keeps the answers.
 
 import { $, element } from "./elements.js";
-import { request } from "./requests.js";
+import { pageAddress, request } from "./requests.js";
 import { draw, inWords } from "./sentences.js";
 import { LANGUAGES, preferredLanguage, t, useLanguage } from "./texts/texts.js";
 
@@ -181,6 +181,13 @@ $("fields").oninput = () => {
 $("keep").onclick = () => move("answer", { key: shown.key, text: `${typed() || shown.proposal} ${KEEP}` });
 $("back").onclick = () => move("back");
 $("undo").onclick = () => move("undo");
+for (const act of ["sim", "first"])
+  $(act).onclick = async () => {
+    $("gone-on").textContent = t("starting");
+    const reply = await ask(act);
+    $("gone-on").textContent = reply?.error ?? "";
+    if (reply?.url) location.assign(pageAddress(reply.url));
+  };
 $("copy").onclick = async () => {
   await navigator.clipboard.writeText(shown.command);
   $("copy").textContent = t("copied");

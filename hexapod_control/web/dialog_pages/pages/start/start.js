@@ -2,7 +2,7 @@
 // Chooses a robot and starts it. The program has all lists; this page sends names from them, and the text of a file.
 
 import { $, element } from "./elements.js";
-import { request } from "./requests.js";
+import { pageAddress, request } from "./requests.js";
 import { LANGUAGES, preferredLanguage, t, useLanguage } from "./texts/texts.js";
 
 const RETRY = 1000; // [ms]
@@ -48,7 +48,7 @@ function show(reply) {
     const values = { robot: program.robot, code: program.code };
     $("running-title").textContent = t(runs ? `runs_${program.what}` : program.code ? "failed" : "ended", values);
     $("lines").textContent = program.lines.join("\n") || t("starting");
-    const url = program.url && here(program.url);
+    const url = program.url && pageAddress(program.url);
     $("open").hidden = !url || !runs;
     $("open").href = url || "#";
     $("end").textContent = t(runs ? "end" : "close");
@@ -60,14 +60,6 @@ function show(reply) {
   const ports = [["", t("port_of_file")], ...view.ports.map((name) => [name, name])];
   if ($("port").options.length !== ports.length) $("port").replaceChildren(...ports.map(([value, text]) => new Option(text, value)));
   showChoice();
-}
-
-// The address of a page as this browser reaches the robot, in the language of this one.
-function here(url) {
-  const address = new URL(url);
-  address.hostname = location.hostname;
-  address.search = `lang=${document.documentElement.lang}`;
-  return address.href;
 }
 
 async function showRobots(name) {
