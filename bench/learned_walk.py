@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains residuals on the package's walk for blocks of +-4 cm, and compares it with the blind walk on other grounds.
 
-`nice python bench/learned_walk.py policy.onnx` takes three minutes of one core. A small network, the same for each
+`nice python bench/learned_walk.py policy.onnx` takes three minutes of one core, half of them for the comparison. A small network, the same for each
 leg, sees its foot's load, whether it stands, and how the body leans; the cross-entropy method finds its weights.
 """
 
@@ -23,7 +23,7 @@ from hexapod_control.learning.environment import HexapodEnv
 
 SPEED_M_S = 0.1
 EPISODE_S = 8.0
-GENERATIONS = 20
+GENERATIONS = 7
 POPULATION = 16
 BEST = 4  # of the population, whose mean and spread are those of the next generation
 LEAST_SPREAD = 0.05

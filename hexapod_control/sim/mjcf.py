@@ -45,6 +45,7 @@ def mjcf(simulation: Simulation, period: float) -> str:
     for name, offset in zip(world.actuator.ravel().tolist(), simulation.reality.zero_offset.ravel(), strict=True):
         actuator = spec.actuator(world.model.actuator(name).name)
         actuator.biasprm[0] = actuator.gainprm[0] * offset
+    _round_ends(spec)
     spec.add_key(name=START, qpos=data.qpos, ctrl=targets)
     model = spec.compile()
     tree = ElementTree.fromstring(spec.to_xml())
@@ -55,6 +56,15 @@ def mjcf(simulation: Simulation, period: float) -> str:
     head = HEAD.format(name=world.robot.name, world=settings.world, reality=errors, period=period, start=START)
     head += "" if simulation.reality.is_ideal else OUTSIDE
     return f"<!--{head}-->\n{ElementTree.tostring(tree, encoding='unicode')}\n"
+
+
+def _round_ends(spec: mujoco.MjSpec) -> None:
+    """Makes capsules, not longer, of the cylinders of the robot: MJX has no contacts of cylinders with boxes."""
+    for geom in spec.geoms:
+        radius, half, _ = geom.size
+        if geom.type == mujoco.mjtGeom.mjGEOM_CYLINDER and geom.contype and geom.parent != spec.worldbody:
+            geom.type = mujoco.mjtGeom.mjGEOM_CAPSULE
+            geom.size = [radius, max(half - radius, 1e-3), 0.0]
 
 
 def _written(tree: ElementTree.Element, model: mujoco.MjModel) -> Iterator[tuple[list[ElementTree.Element], Rows]]:

@@ -19,6 +19,9 @@ PHYSICS = ("body_", "geom_", "jnt_", "dof_", "actuator_", "hfield_", "exclude_",
 UNUSED = ("geom_rgba", "jnt_actfrcrange")  # colors; limits that are switched off
 
 
+SHAPES = ("geom_type", "geom_size", "geom_rbound", "geom_aabb")
+
+
 def exported(capsys, name, **options):
     words = [word for key, value in options.items() for word in (f"--{key.replace('_', '-')}", str(value))]
     assert main(["mjcf", name, *words]) == 0
@@ -77,6 +80,12 @@ def test_the_model_has_the_numbers_of_the_simulator(world, reality, capsys):
     zeros = original.reality.zero_offset
     assert model.actuator_biasprm[:, 0] == pytest.approx(model.actuator_gainprm[:, 0] * zeros.ravel(), abs=1e-12)
     model.actuator_biasprm[:, 0] = 0.0
+    round_ends = (model.geom_type != original.model.geom_type).nonzero()[0]
+    assert (model.geom_type[round_ends] == mujoco.mjtGeom.mjGEOM_CAPSULE).all() and model.geom_bodyid[round_ends].all()
+    was, now = original.model.geom_size[round_ends], model.geom_size[round_ends]
+    assert (now[:, 0] == was[:, 0]).all() and (now[:, :2].sum(axis=1) <= np.maximum(was[:, 1], was[:, 0] + 1e-3)).all()
+    for name in SHAPES:  # of a leg's links, whose ends are rounded
+        getattr(model, name)[round_ends] = getattr(original.model, name)[round_ends]
     for name in filter(lambda name: name.startswith(PHYSICS) and name not in UNUSED, dir(model)):
         mine, its = getattr(model, name), getattr(original.model, name)
         assert mine == pytest.approx(its, rel=1e-12, abs=1e-15), name
