@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains residuals on the package's walk for blocks of +-4 cm, and compares it with the blind walk on other grounds.
 
-`nice python bench/learned_walk.py policy.onnx` takes three minutes of one core, half of them for the comparison. A small network, the same for each
-leg, sees its foot's load, whether it stands, and how the body leans; the cross-entropy method finds its weights.
+`nice python bench/learned_walk.py policy.onnx` takes two minutes of one core. A small network, the same for each leg,
+sees its foot's load, whether it stands, and how the body leans; the cross-entropy method finds its weights.
 """
 
 from __future__ import annotations
