@@ -298,20 +298,23 @@ def _of_the_file(tour: PoseTour, corrections: Corrections | None) -> list[Standi
 def _for_tour(robot: Robot, estimate: ChainEstimate, used: Array, loads: Array) -> Corrections:
     """What the next tour is made with, after one with zeros `used` (n, 3) [rad] and loads (m, n) in even shares.
 
-    That is the estimate; but a foot that bore too little reaches lower than in that tour by what makes its leg give way
-    under the load that is missing, and one that bore too much not as low.
+    That is the estimate, if it is one; but a foot that bore too little reaches lower than in that tour, by what makes
+    its leg give way under the load that is missing, and one that bore too much not as low.
     """
-    zeros = estimate.corrections.zeros.copy()
+    zeros = (estimate.corrections.zeros if estimate.converged else used).copy()
     angles = standing_joints(robot)
     jacobians = np.array([foot_jacobian(leg, at) for leg, at in zip(robot.legs, angles, strict=True)])
     give = np.array([compliance(leg, at)[2, 2] for leg, at in zip(robot.legs, angles, strict=True)])
-    lower = give * (1.0 - loads.mean(0)) * robot.mass * GRAVITY / len(robot.legs)
+    lower = give * (1.0 - loads.mean(0) / loads.mean()) * robot.mass * GRAVITY / len(robot.legs)
     known = np.einsum("nj,nj->n", jacobians[:, 2], zeros - used)  # lower than in that tour, by the estimate
     plane = np.column_stack([robot.footholds, np.ones(len(angles))])
     known -= plane @ np.linalg.lstsq(plane, known, rcond=None)[0]  # height and tilt of the body share no load
     missing = np.where(np.sign(lower) * (lower - known) > 0.0, lower - known, 0.0)
     zeros += np.linalg.solve(jacobians, np.outer(missing, (0.0, 0.0, 1.0))[..., None])[..., 0]
-    return dataclasses.replace(estimate.corrections, zeros=np.clip(zeros, -USUAL_ZERO, USUAL_ZERO))
+    lengths = np.clip(estimate.corrections.lengths, -USUAL_LENGTH, USUAL_LENGTH)
+    return dataclasses.replace(
+        estimate.corrections, zeros=np.clip(zeros, -USUAL_ZERO, USUAL_ZERO), lengths=lengths * estimate.converged
+    )
 
 
 def _result(robot: Robot, estimate: ChainEstimate) -> _Result:
