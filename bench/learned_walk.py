@@ -31,7 +31,7 @@ LOADS = 3.0  # of the even load of three feet: then a feature is about 1
 LEANS = 10.0
 FAR = 100.0  # more than any load: switches a feature off
 FEATURES = 8
-HELD_OUT = range(10_000, 10_020)  # seeds of the grounds of the comparison
+HELD_OUT = range(10_000, 10_012)  # seeds of the grounds of the comparison
 HIGH = np.array([0.0, 0.0, 1.0, 0.0])  # of each leg: blind, with swings as high as the policy can make them
 
 
