@@ -2,15 +2,13 @@
 """gait_planner on DDS: commands in, one message per tick out, latched states for late subscribers."""
 
 import math
-import re
-import time
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import Quaternion, TwistStamped
 from geometry_msgs.msg import Twist as TwistMessage
+from geometry_msgs.msg import TwistStamped
 from rclpy.clock_type import ClockType
 from rclpy.parameter import Parameter
 from rclpy.time import Time
@@ -20,11 +18,11 @@ from std_srvs.srv import Trigger
 from support.drives import GAIT_NAMES
 from support.kits.plain_node import Moment
 from support.phantomx import robot, standing_joints
-from support.real_time.ros_bench import STEP, reports, subscribed, twist, walking
+from support.real_time.ros_bench import STEP, reports, subscribed, twist
 
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.leg_clearance import LegClearance
-from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason, inverse
+from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import UnreachableFoot
 from hexapod_control.core.planner.tick_plan import RobotState
@@ -40,7 +38,7 @@ from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import EVENTS, LATCHED
-from hexapod_control.ros.row_messages import FootLayout, JointLayout
+from hexapod_control.ros.row_messages import JointLayout
 
 
 def drive(bench, node, command, condition, seconds=4.0):
@@ -94,43 +92,6 @@ def test_without_a_target_subscriber_the_robot_stays_and_later_starts_from_measu
     rows = bench.listen(JointState, "joint_motion")
     bench.until(lambda: rows)
     assert layout.joints(rows[0]) == pytest.approx(start, abs=0.01)
-
-
-def test_a_robot_that_already_stands_is_taken_over_without_a_step(bench):
-    node = bench.planner(False)
-    rows = bench.listen(MultiDOFJointState, "foot_targets")
-    bench.listen(JointState, "joint_motion")
-    bench.until(lambda: node.output.has_target_subscribers)
-    states = bench.publisher(JointState, "joint_states")
-    states.publish(JointLayout(robot()).message(standing_joints(), None, messages.time(1)))
-    bench.until(lambda: node.planner.state.value == "standing" and rows)
-    feet = FootLayout(robot()).feet(rows[-1])
-    solution = inverse(robot(), feet.positions, standing_joints())
-    assert solution.reached
-    assert solution.joints == pytest.approx(standing_joints(), abs=1e-6)
-
-
-def test_feet_and_joints_never_go_out_in_the_same_tick(bench):
-    node = bench.planner(False)
-    rows = bench.listen(MultiDOFJointState, "foot_targets"), bench.listen(JointState, "joint_motion")
-    bench.publisher(MultiDOFJointState, "unused", matched=0)
-    node.planner.set_measured_joints(standing_joints() + 0.3)
-    node.planner.stand()
-    bench.until(lambda: len(rows[0]) > 10 and rows[1], 6.0)
-    stamps = [{messages.nanoseconds(message.header.stamp) for message in kind} for kind in rows]
-    assert not stamps[0] & stamps[1]
-
-
-def test_the_foot_targets_follow_the_contract(bench):
-    node = bench.planner()
-    rows = bench.listen(MultiDOFJointState, "foot_targets")
-    bench.until(lambda: rows)
-    assert rows[0].joint_names == [f"{leg}_foot" for leg in robot().leg_names]
-    assert rows[0].header.frame_id == "base_link"
-    assert all(transform.rotation == Quaternion(w=1.0) for transform in rows[0].transforms)
-    weight = 9.81 * robot().mass
-    assert sum(wrench.force.z for wrench in rows[0].wrench) == pytest.approx(weight, rel=1e-6)
-    assert node.planner.state.value == "standing"
 
 
 def test_late_subscribers_get_the_latched_states_within_a_second(bench):
@@ -236,13 +197,6 @@ def test_standing_up_and_sitting_down_continue_after_a_pause_of_the_machine_but_
     assert planner.planner.state.value == "rising" and at_rest()
 
 
-def test_sitting_down_is_not_interrupted_by_a_stream_that_ends(bench):
-    node = bench.planner()
-    drive(bench, node, twist(0.08), lambda: node.planner.state.value == "walking")
-    assert bench.call(Trigger, "sit").success
-    bench.until(lambda: node.planner.state.value == "sitting", 8.0)
-
-
 def test_diagnostics_show_rate_source_and_last_refusal(bench):
     node = bench.planner(control_rate=50.0)
     received = bench.listen(DiagnosticArray, "/diagnostics")
@@ -292,25 +246,6 @@ def test_legs_of_the_plan_that_would_touch_are_named_with_their_distance(bench):
     bench.until(lambda: node.last_report("blocked").startswith(text), what=node.last_report("blocked"))
 
 
-def test_ticks_that_come_late_are_counted_and_reported_while_the_robot_moves(bench):
-    node = bench.planner()
-
-    def be_busy():
-        """Keeps this process busy for longer than a tick may be late."""
-        before, end = node.status()["overruns"], time.monotonic() + 0.3
-        while time.monotonic() < end:
-            pass
-        bench.until(lambda: node.status()["overruns"] > before)
-
-    bench.until(lambda: not node.output.last.joint_velocity.any())
-    be_busy()
-    assert not node.last_report("late")
-    walking(bench, node)
-    be_busy()
-    found = re.match(r"a tick came (\d\.\d\d) s late, the robot held meanwhile", node.last_report("late"))
-    assert 0.2 < float(found[1]) < 1.0
-
-
 def test_parameters_that_change_at_run_time_take_effect_in_the_planner(bench):
     node = bench.planner()
     changes = {"cmd_vel_timeout": 0.2, "lift_scale": 0.5, "swing_time_scale": 1.5, "stability_margin_min": 0.05}
@@ -321,18 +256,6 @@ def test_parameters_that_change_at_run_time_take_effect_in_the_planner(bench):
     assert (walk.lift, walk.tempo, walk.margin) == (0.5, 1.5, 0.05) and node.velocity.filter.timeout == 0.2
     assert (sensors.adaptation, sensors.mishap_detection) == (Adaptation(True, False), MishapDetection(False, False))
     assert node.status()["lift scale"] == "0.50" and node.status()["foot_states"] != "off"
-
-
-def test_no_tick_counts_more_than_two_periods(bench):
-    node = bench.planner(use_sim_time=True)
-    steps = []
-    original = node.planner.step
-    node.planner.step = lambda dt: steps.append(dt) or original(dt)
-    bench.tick_clock()
-    for jump in (STEP, STEP, 5.0, STEP):
-        count = len(steps)
-        bench.until(lambda n=count, j=jump: bench.tick_clock(j) or bench.executor.spin_once(0.05) or len(steps) > n)
-    assert max(steps) <= 2 * STEP + 1e-9
 
 
 # --- callbacks, at times that the test sets -------------------------------------------------------------------

@@ -66,9 +66,10 @@ def test_the_feet_of_a_plan_are_published_with_their_velocities_or_at_rest():
 def test_a_motion_of_the_joints_is_published_as_joints_with_their_velocities_or_at_rest():
     publishing = Publishing()
     publishing.planner.move_joints(standing_joints() + 0.2)
-    plan = publishing.tick()
+    plan, ticks = publishing.tick(), 1
     while plan.joint_motion is None or np.abs(plan.joint_velocity).max() < 0.1:
-        plan = publishing.tick()
+        plan, ticks = publishing.tick(), ticks + 1
+    assert sum(len(publishing.node.sent(topic)) for topic in ("foot_targets", "joint_motion")) == ticks  # one a tick
     publishing.output.publish_targets(plan, STAMP, moving=False)
     *_, driven, still = publishing.node.sent("joint_motion")
     layout = JointLayout(robot())
