@@ -22,7 +22,6 @@ from support.real_time.teleop_bench import (
     START,
     STOP,
     TOP,
-    B,
     Pad,
     Robot,
     Y,
@@ -73,17 +72,6 @@ def test_the_dead_man_drives_at_a_share_of_the_robots_own_limits_and_its_release
     pad.touch(L1)
     bench.until(lambda: len(received) > count)
     assert speeds(received)[count].is_zero  # nothing came from the stick alone
-
-
-def test_nothing_moves_before_the_limits_have_come(bench):
-    node = teleop(bench)
-    pad = Pad(bench)
-    received = bench.velocities()
-    bench.until(lambda: connected(node))
-    pad.touch(L1, ly=1.0)
-    bench.until(lambda: len(received) > 3)
-    assert all(speed.is_zero for speed in speeds(received))
-    assert node.last_report("hint") == "no gait_state yet"
 
 
 def test_stamped_commands_carry_stamp_and_frame(bench):
@@ -155,30 +143,6 @@ def test_buttons_reach_pose_gait_and_services(bench):
     bench.until(lambda: robot.calls == ["sit", "stand"])
 
 
-def test_stop_is_live_without_the_dead_man_and_sends_a_zero(bench):
-    node = teleop(bench)
-    robot, pad = ready(bench, node)
-    received = bench.velocities()
-    bench.until(lambda: subscribed(node, "cmd_vel"))
-    pad.touch(B)
-    bench.until(lambda: robot.calls == ["stop"] and received, STOP)
-    assert speeds(received)[-1].is_zero
-
-
-def test_triggers_set_the_step_height_of_the_planner(bench):
-    planner, node = bench.planner(), teleop(bench)
-    pad = Pad(bench)
-    bench.until(lambda: connected(node) and services_ready(node, "gait_planner/set_parameters"))
-    pad.touch(L1)
-    pad.touch(L1, lt=-1.0)
-    bench.until(lambda: planner.settings.lift_scale == pytest.approx(0.9))
-    assert node.last_report("lift") == "steps at 90 % of the robot's step height"
-    pad.touch(L1)
-    pad.touch(L1, lt=-1.0)
-    bench.until(lambda: node.last_report("lift") == "steps at 80 % of the robot's step height")
-    assert node.sent_reports["lift"].logged == node.sent_reports["lift"].when  # every change is in the log
-
-
 # --- loss and ends --------------------------------------------------------------------------------------------
 
 
@@ -193,25 +157,6 @@ def test_a_pad_that_is_removed_with_the_stick_forward_is_a_stop(bench):
     assert "no message for 0.3 s while driving" in node.last_report("silent")
     wait_for_stop(bench, planner)
     assert reports(planner) == []  # a command, not a timeout
-
-
-def test_a_pad_that_comes_back_with_everything_stuck_drives_nothing(bench):
-    node = teleop(bench)
-    _, pad = ready(bench, node)
-    received = bench.velocities()
-    pad.touch(L1, ly=1.0)
-    bench.until(lambda: received and speeds(received)[-1].vx > 0.0)
-    pad.remove()
-    bench.until(lambda: not connected(node), STOP)
-    bench.until(lambda: speeds(received)[-1].is_zero)
-    again = Pad(bench)
-    again.touch(L1, ly=1.0)
-    before = len(received)
-    bench.until(lambda: connected(node))
-    again.touch(ly=1.0)
-    again.touch(L1)
-    bench.until(lambda: len(received) > before)
-    assert speeds(received)[before].is_zero
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
