@@ -154,9 +154,11 @@ def test_missing_controls_are_named_when_a_gamepad_is_heard_first(pad):
 @pytest.mark.parametrize("drives", [True, False])
 def test_a_failure_or_the_end_is_a_zero_if_it_was_driving(pad, monkeypatch, drives):
     driving(monkeypatch, drives)
+    lost = []  # after this a dead-man that is held drives no more
+    monkeypatch.setattr(GamepadTeleop, "lost", lambda controls: lost.append(controls))
     pad.node.safe_stop("on_joy")
     pad.node.request_stop()
-    assert pad.velocities == [(0.0, 0.0, 0.0)] * (2 * drives)
+    assert pad.velocities == [(0.0, 0.0, 0.0)] * (2 * drives) and len(lost) == 2
 
 
 @pytest.mark.parametrize("state", ["", *(state.value for state in RobotState)])
