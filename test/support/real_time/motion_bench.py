@@ -41,8 +41,3 @@ class Motions:
         self.bench.until(
             lambda: self.reported(text), seconds, f"{text}; received {[m.data for m in self.motion_states][-5:]}"
         )
-
-    def names(self):
-        """Motions in the order in which they played."""
-        played = [m.data.split()[0] for m in self.motion_states if m.data.split()[1] not in ("rehearse", "cancelled")]
-        return [name for k, name in enumerate(played) if name != "none" and played[:k][-1:] != [name]]
