@@ -29,7 +29,7 @@ PICTURES = {  # by script, in docs/images
     "terminal": ("calibrate-rest.svg", "calibrate-wiggle.svg", "servos-watch.svg"),
     "walks": ("rough.png", "walk.gif"),
     "interview": ("interview.png",),
-    "page": ("page-estop.png", "page-phone.png", "page.png"),
+    "page": ("page-estop.png", "page-map.png", "page-phone.png", "page.png"),
 }
 
 
