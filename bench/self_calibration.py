@@ -192,5 +192,7 @@ def main(name: str, protocol: str, first: int, last: int, kind: type[HiddenRobot
 if __name__ == "__main__":
     direct = sys.argv[5:] == ["direct"]
     if direct:
-        pose_recording.MIN_MOVE_S, pose_recording.SETTLE_S, pose_recording.RECORD_S = 0.5, 0.35, 0.12
+        pose_recording.MIN_MOVE_S = 0.5
+        pose_recording.SETTLE_S = 0.35
+        pose_recording.RECORD_S = 0.12
     main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), DirectRobot if direct else HiddenRobot)
