@@ -75,7 +75,7 @@ def test_a_run_whose_program_has_died_is_reported_and_the_robot_stands(followed)
     for _ in range(15):
         followed.player.step(DT)
     followed.input.watch()
-    assert followed.shown.phase == "refused" and "have stopped" in followed.shown.reason
+    assert followed.shown.phase == "refused" and "joint targets have stopped: the robot stands" in followed.shown.reason
     followed.rest()
     assert followed.state is RobotState.STANDING
 
