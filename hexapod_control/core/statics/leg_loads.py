@@ -10,6 +10,7 @@ The foot stays if the horizontal force is -C_rz / C_rr times the load. The coxa 
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from hexapod_control.core.kinematics.arrays import Array, ComplexArray
 from hexapod_control.core.kinematics.leg_batch import joints_at_contacts
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.robot import Leg, Robot
 from hexapod_control.core.statics.static_stability import GRAVITY
 
@@ -67,6 +69,14 @@ class LoadedLeg(NamedTuple):
         zz = self._compliance(*(arm.real**2 for arm in self.arms))
         sags: Array = zz + self._coupling * np.clip(self._pull, -FRICTION, FRICTION)
         return sags
+
+
+def weight_torques(leg: Leg, joints: LegJoints) -> tuple[float, float, float]:
+    """Torques [N m] that hold the weight of a leg in the air."""
+    *_, of_femur, of_tibia = leg.moments
+    _, femur, tibia = joints
+    foot = GRAVITY * of_tibia * math.cos(femur + tibia)
+    return 0.0, GRAVITY * of_femur * math.cos(femur) + foot, foot
 
 
 def greatest_torque_share(

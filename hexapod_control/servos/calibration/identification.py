@@ -28,7 +28,7 @@ from hexapod_control.core.calibration.joint_recording import JointRecording, Swe
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, leg_forward
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Leg, Robot
-from hexapod_control.core.statics.static_stability import GRAVITY
+from hexapod_control.core.statics.leg_loads import weight_torques
 from hexapod_control.servos.bus.bus_interface import Bus, ServoQuantity
 from hexapod_control.servos.bus.bus_timing import duration
 from hexapod_control.servos.calibration.dialog import DONE, Dialog, Prompt, agreed, name, yes_or_no
@@ -58,14 +58,6 @@ CLEAR_PLAY = math.radians(0.5)  # [rad] more than the others at least
 
 class NotIdentifiedError(RuntimeError):
     """The servos could not be measured, with a sentence of the finding and the remedy."""
-
-
-def weight_torques(leg: Leg, joints: LegJoints) -> tuple[float, float, float]:
-    """Torques [N m] that hold the weight of a leg in the air."""
-    *_, of_femur, of_tibia = leg.moments
-    _, femur, tibia = joints
-    foot = GRAVITY * of_tibia * math.cos(femur + tibia)
-    return 0.0, GRAVITY * of_femur * math.cos(femur) + foot, foot
 
 
 class Sweep(NamedTuple):

@@ -21,6 +21,7 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_base, leg_forward
 from hexapod_control.core.reality import Reality, built
 from hexapod_control.core.robot import FRICTION_SHARE, Leg, Point, Robot
+from hexapod_control.core.statics.leg_loads import weight_torques
 from hexapod_control.core.statics.static_stability import GRAVITY, center_of_mass
 from hexapod_control.servos.bus.bus_interface import RawScale
 from hexapod_control.servos.emulator.servo_world import LagWorld
@@ -59,7 +60,7 @@ class RobotOnGround:
 
     def held(self, joints: Sequence[LegJoints], powered: NDArray[np.bool_]) -> Support:
         """The robot with joints (n, 3) [rad] in the air, where the servos that are `powered` (n, 3) hold its legs."""
-        own = np.array([_own_weight(leg, angles) for leg, angles in zip(self.robot.legs, joints, strict=True)])
+        own = np.array([weight_torques(leg, angles) for leg, angles in zip(self.robot.legs, joints, strict=True)])
         places = [hip_to_base(leg, leg_forward(leg, j)[1]) for leg, j in zip(self.robot.legs, joints, strict=True)]
         return Support(np.zeros(len(own)), np.where(powered, own, 0.0), 0.0, 0.0, tuple((x, y) for x, y, _ in places))
 
@@ -108,14 +109,6 @@ class RobotOnGround:
                 step = step / 2.0
             plane = plane + step
         return plane, stiff * np.maximum(places @ plane - points[:, 2], 0.0)
-
-
-def _own_weight(leg: Leg, joints: LegJoints) -> tuple[float, float, float]:
-    """Torques [N m] that hold the weight of a leg."""
-    *_, of_femur, of_tibia = leg.moments
-    _, femur, tibia = joints
-    foot = GRAVITY * of_tibia * math.cos(femur + tibia)
-    return 0.0, GRAVITY * of_femur * math.cos(femur) + foot, foot
 
 
 def _moves(leg: Leg, radius: float, joints: LegJoints) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
