@@ -33,9 +33,14 @@ Maker = tuple[Callable[..., Any], Any]
 
 
 def interface(name: str) -> Any:
-    """The class of a message or service, e.g. "std_msgs/msg/String". Raises ImportError or AttributeError."""
+    """The class of a message or service, e.g. "std_msgs/msg/String", or of one that carries an action.
+
+    Raises ImportError or AttributeError.
+    """
     package, kind, title = name.split("/")
-    return getattr(importlib.import_module(f"{package}.{kind}"), title)
+    title, _, part = title.partition("_") if kind == "action" else (title, "", "")
+    found = getattr(importlib.import_module(f"{package}.{kind}"), title)
+    return getattr(found.Impl, f"{part}Service") if part in ("SendGoal", "GetResult") else found
 
 
 @cache

@@ -56,13 +56,13 @@ def test_commissioning_that_ends_at_any_stage_continues_there(path, wire, typed,
     words = [str(path), "--protocol", "feetech_st", "--port", wire.pty.path, "--pace", "50"]
     assert typed(["", "", "", "", "", "11.1", "", "", "quit"], *words) == 1
     output = capsys.readouterr().out
-    assert "== 1/14  The robot on a stand" in output and "all feet hang free" in output
-    assert "4 of 14 stages are done: run the same command again to continue" in output
+    assert "== 1/15  The robot on a stand" in output and "all feet hang free" in output
+    assert "4 of 15 stages are done: run the same command again to continue" in output
     done = CommissioningProgressFile(path).read().done
     assert str(done["supply"]) == "11.1 V without load"
     assert str(done["bus"]).startswith("18 servos answer (STS3215), feetech_st at 1000000 baud")
     assert typed(["quit"], *words) == 1
-    assert "== 5/14  Which servo is which joint" in capsys.readouterr().out
+    assert "== 5/15  Which servo is which joint" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_port_that_cannot_be_opened_is_named_and_the_stage_is_offered_again(pa
     assert typed(["", "quit"], *words) == 1
     output = capsys.readouterr().out
     assert "Not yet: /dev/none: there is no such port" in output
-    assert output.count("== 2/14") == 2
+    assert output.count("== 2/15") == 2
 
 
 @pytest.mark.process
