@@ -135,6 +135,8 @@ class ProgressWatch(Copyable):
         share = made * time / known / way
         if share >= MIN_SHARE or (1.0 - share) * way < MIN_MISSED * self.radius:
             return
+        if self._parts[-1].made >= MIN_SHARE * self._parts[-1].way:
+            return  # it has come free
         text = f"the robot makes no way: in {WATCHED_S:g} s its feet have made {100.0 * max(share, 0.0):.0f} % of it"
         remedy = "it stops; drive another way, or lift it over, then command zero before the same way again"
         mishap = Mishap(MishapKind.HINDERED, f"{text}; {self._cause(sample)}: {remedy}")

@@ -47,6 +47,11 @@ def test_a_walk_that_gets_on_or_is_slow_or_unknown_is_no_mishap(share, twist):
     assert after(20.0, share, twist=twist).refused.mishap is None
 
 
+def test_a_robot_that_has_come_free_in_the_last_second_walks_on():
+    assert after(1.0, 1.0, watch=after(4.0, 0.0)).refused.mishap is None
+    assert after(5.0, 0.0).refused.mishap.kind is MishapKind.HINDERED
+
+
 def test_feet_of_which_some_stay_under_the_body_while_others_slip_make_no_way():
     assert after(7.0, 0.5, slip=0.3).refused.mishap.kind is MishapKind.HINDERED
     assert after(20.0, 0.5, slip=0.05).refused.mishap is None
