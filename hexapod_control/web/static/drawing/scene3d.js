@@ -60,7 +60,8 @@ export class Scene3d {
   drawn = 0; // [ms]
   software = false; // whether it is drawn without a GPU
   cost = 0; // [ms] of a frame, smoothed
-  slow = 0; // frames in a row that were slow
+  tolerated = SLOW; // [ms] of a frame
+  slow = 0; // frames in a row that were slower
   waited = 0; // [ms] for the present frame
   lookedAt = 0; // [ms]
   resolution = 1; // share of the screen's pixels along each axis
@@ -98,7 +99,7 @@ export class Scene3d {
   drew({ software, cost }) {
     this.software = software;
     this.cost += 0.2 * (cost - this.cost);
-    this.slow = cost > SLOW && this.resolution <= MIN_RESOLUTION ? this.slow + 1 : 0;
+    this.slow = cost > this.tolerated && this.resolution <= MIN_RESOLUTION ? this.slow + 1 : 0;
     if (this.slow >= MAX_SLOW) this.giveWay();
   }
 

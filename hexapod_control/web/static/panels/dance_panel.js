@@ -2,8 +2,8 @@
 // Composing a dance: steps in a row, poses taken from the robot, tried out at once; the robot keeps it as a motion file.
 
 import { t } from "../texts/texts.js";
+import { deleteButton, itemButton, saveFile } from "./item_buttons.js";
 
-const SURE = 3000; // [ms] in which a second press deletes
 const RAD = 180 / Math.PI;
 const SHORTEST = 0.3; // [s] of a step
 /** @typedef {Record<string, Record<string, number>>} Step of a motion file: {kind: values} */
@@ -172,30 +172,12 @@ export class DancePanel {
   line({ name, steps, text }) {
     const item = document.createElement("li");
     const buttons = Object.assign(document.createElement("div"), { className: "row" });
-    const button = (/** @type {string} */ key, /** @type {string} */ needs, /** @type {() => void} */ press) => {
-      const made = Object.assign(document.createElement("button"), { type: "button", textContent: t(key), onclick: press });
-      made.setAttribute("aria-label", `${t(key)}: ${name}`);
-      made.dataset.act = key;
-      if (needs) made.dataset.needs = needs;
-      buttons.append(made);
-      return made;
-    };
-    button("play", "torque", () => this.connection.send("dance", { act: "play", name, steps }));
-    button("dance_edit", "", () => (this.edit(name, steps), this.open()));
-    button("dance_file", "", () => {
-      const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(new Blob([text])), download: `${name}.yaml` });
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), SURE);
-    });
-    const remove = button("record_delete", "seat", () => {
-      if (remove.dataset.sure) return this.connection.send("dance", { act: "delete", name });
-      remove.dataset.sure = "yes";
-      remove.textContent = t("record_delete_sure");
-      setTimeout(() => {
-        delete remove.dataset.sure;
-        remove.textContent = t("record_delete");
-      }, SURE);
-    });
+    buttons.append(
+      itemButton("play", name, "torque", () => this.connection.send("dance", { act: "play", name, steps })),
+      itemButton("dance_edit", name, "", () => (this.edit(name, steps), this.open())),
+      itemButton("dance_file", name, "", () => saveFile(new Blob([text]), `${name}.yaml`)),
+      deleteButton(name, () => this.connection.send("dance", { act: "delete", name })),
+    );
     item.append(Object.assign(document.createElement("b"), { textContent: name }), buttons);
     return item;
   }

@@ -3,9 +3,9 @@
 
 import { t } from "../texts/texts.js";
 import { explain, put } from "./header.js";
+import { deleteButton, itemButton, saveFile, saveFrom } from "./item_buttons.js";
 import { Replay } from "../drawing/replay.js";
 
-const SURE = 3000; // [ms] in which a second press deletes
 const LONGEST_STEP = 0.2; // [s] of a replay between two frames of the page
 const DATE = /^hexapod_(\d+-\d+-\d+)_(\d+)-(\d+)-(\d+)/;
 
@@ -100,32 +100,10 @@ export class Recordings {
     const length = seconds === null ? t("incomplete") : `${Math.round(seconds)} s`;
     const note = Object.assign(document.createElement("span"), { textContent: `${length} · ${megabytes(size)}` });
     const buttons = Object.assign(document.createElement("div"), { className: "row" });
-    for (const act of ["replay", "bag", "csv"]) buttons.append(this.action(act, name, () => this.act(act, name)));
-    const remove = this.action("delete", name, () => {
-      if (remove.dataset.sure) return this.act("delete", name);
-      remove.dataset.sure = "yes";
-      remove.textContent = t("record_delete_sure");
-      setTimeout(() => {
-        delete remove.dataset.sure;
-        remove.textContent = t("record_delete");
-      }, SURE);
-    });
-    buttons.append(remove);
+    for (const act of ["replay", "bag", "csv"]) buttons.append(itemButton(`record_${act}`, readable(name), "", () => this.act(act, name)));
+    buttons.append(deleteButton(readable(name), () => this.act("delete", name)));
     item.append(title, note, buttons);
     return item;
-  }
-
-  /**
-   * @param {string} act
-   * @param {string} name
-   * @param {() => void} press
-   */
-  action(act, name, press) {
-    const button = Object.assign(document.createElement("button"), { type: "button", textContent: t(`record_${act}`), onclick: press });
-    button.setAttribute("aria-label", `${t(`record_${act}`)}: ${readable(name)}`);
-    button.dataset.act = act;
-    if (act === "delete") button.dataset.needs = "seat";
-    return button;
   }
 
   /**
@@ -133,15 +111,13 @@ export class Recordings {
    * @param {any} offer
    */
   async fetch({ what, name, file, address }) {
-    if (what === "bag" || what === "report") return save(address, file);
+    if (what === "bag" || what === "report") return saveFrom(address, file);
     this.hint(t("record_reading"));
     try {
       const answer = await fetch(address);
       if (!answer.ok) return this.hint(await answer.text());
       if (what === "replay") return this.show(new Replay(name, await answer.json()));
-      const link = URL.createObjectURL(await answer.blob());
-      save(link, file);
-      setTimeout(() => URL.revokeObjectURL(link), SURE);
+      saveFile(await answer.blob(), file);
     } catch {
       this.hint(t("record_unread"));
     }
@@ -182,16 +158,6 @@ export class Recordings {
     this.time.textContent = `${this.replay.at.toFixed(1)} / ${this.replay.last.toFixed(1)} s`;
     this.draws(frame);
   }
-}
-
-/**
- * @param {string} address
- * @param {string} file
- */
-function save(address, file) {
-  const link = document.createElement("a");
-  Object.assign(link, { href: address, download: file });
-  link.click();
 }
 
 /** @param {number} bytes */

@@ -4,10 +4,10 @@
 import { t } from "../texts/texts.js";
 import { length, simplified } from "../drawing/map.js";
 import { put } from "./header.js";
+import { deleteButton, itemButton } from "./item_buttons.js";
 
 const PERIOD = 300; // [ms] between two requests of the map at least
 const PATIENCE = 3000; // [ms] after which the map is requested again
-const SURE = 3000; // [ms] in which a second press deletes
 const STEP = 0.05; // [m] between two points of a lesson
 const JUMP = 0.3; // [m] between two states of a robot whose odometry was reset
 
@@ -176,34 +176,11 @@ export class RoutesPanel {
     const title = Object.assign(document.createElement("b"), { textContent: name });
     const note = Object.assign(document.createElement("span"), { textContent: points.length > 1 ? t("trip", { value: length(points).toFixed(1) }) : "" });
     const buttons = Object.assign(document.createElement("div"), { className: "row" });
-    buttons.append(this.action("walk_route", name, "drive", () => this.walk(points, name)));
-    if (points.length > 1) buttons.append(this.action("walk_back", name, "drive", () => this.walk([...points].reverse(), name)));
-    const remove = this.action("record_delete", name, "seat", () => {
-      if (remove.dataset.sure) return this.connection.send("route", { act: "delete", name });
-      remove.dataset.sure = "yes";
-      remove.textContent = t("record_delete_sure");
-      setTimeout(() => {
-        delete remove.dataset.sure;
-        remove.textContent = t("record_delete");
-      }, SURE);
-    });
-    buttons.append(remove);
+    buttons.append(itemButton("walk_route", name, "drive", () => this.walk(points, name)));
+    if (points.length > 1) buttons.append(itemButton("walk_back", name, "drive", () => this.walk([...points].reverse(), name)));
+    buttons.append(deleteButton(name, () => this.connection.send("route", { act: "delete", name })));
     item.append(title, note, buttons);
     return item;
-  }
-
-  /**
-   * @param {string} key
-   * @param {string} name
-   * @param {string} needs
-   * @param {() => void} press
-   */
-  action(key, name, needs, press) {
-    const button = Object.assign(document.createElement("button"), { type: "button", textContent: t(key), onclick: press });
-    button.setAttribute("aria-label", `${t(key)}: ${name}`);
-    button.dataset.act = key;
-    button.dataset.needs = needs;
-    return button;
   }
 }
 
