@@ -131,7 +131,7 @@ class RouteWalk:
         self._radius = radius
 
     def watch(self) -> None:
-        """Ends subscriptions that nobody needs."""
+        """Ends subscriptions that are no longer needed."""
         if self._view is not None and not self._points and time.monotonic() - self._viewed_at > MAX_IDLE_S:
             for subscription in self._view.subscriptions:
                 self._node.destroy_subscription(subscription)
