@@ -217,7 +217,7 @@ def test_every_leg_of_a_robot_with_twelve_has_room_for_its_name_in_the_diagrams_
       hexapod.sheets.show("charts");
     })""")
     for name in ("gait-diagram", "foot-forces"):
-        assert page.box(f"#{name}")[3] >= 12 * 11, "lines of 11 px overlap"
+        told.until(lambda name=name: page.box(f"#{name}")[3] >= 12 * 11, what=f"lines of {name} 11 px high")
     page.js("""for (const id of ["gait-diagram", "foot-forces"]) document.getElementById(id).style.minHeight = "";
       hexapod.sheets.show("")""")
     page.resize(1280, 720)
