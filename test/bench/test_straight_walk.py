@@ -7,6 +7,7 @@ from sensing_lockstep import ALL_SENSORS
 from straight_walk import COURSES, STAGES, standing, walk
 
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.reality import Reality
 from hexapod_control.core.sensing.mishap_watch import MishapKind
@@ -29,6 +30,14 @@ def test_a_robot_calibrated_by_hand_walks_as_commanded_on_three_feet():
     assert found.three_feet >= 0.99 and found.slip <= 0.01
 
 
+def test_a_typical_quadruped_that_sways_on_its_play_and_changes_its_course_is_not_stopped():
+    file = load("quadruped")
+    run = standing(file, STAGES["typical"](file.robot, 1), Adaptation(), ALL_SENSORS, 1)
+    walk(run, Twist(0.0, 0.022, 0.0), seconds=4.0)
+    assert walk(run, Twist(0.0, 0.0, 0.08), seconds=8.0).ratio == pytest.approx(1.0, abs=0.15)
+    assert run.planner.view.mishap is None
+
+
 def flat_with_riser(spec, settings):
     """A plane with a riser in front of the robot, too high for its steps."""
     terrain.flat(spec, settings)
@@ -36,6 +45,18 @@ def flat_with_riser(spec, settings):
     spec.worldbody.add_geom(
         name="ground_riser", type=mujoco.mjtGeom.mjGEOM_BOX, size=half, pos=[1.4, 0.0, RISER_M / 2.0], group=2
     )
+
+
+def test_a_robot_that_runs_into_a_riser_at_its_top_speed_stops_although_hardly_a_foot_bears_load(monkeypatch):
+    monkeypatch.setitem(terrain.TERRAINS, "flat", flat_with_riser)
+    run = standing(FILE, STAGES["typical"](FILE.robot, 1), Adaptation(), ALL_SENSORS, 1)
+    planner = run.planner
+    for _ in range(round(11.0 / CONTROL_PERIOD_S)):
+        planner.command(planner.view.maxima().scaled(0.95)._replace(vy=0.0, wz=0.0))
+        run.tick()
+        if planner.view.mishap and planner.view.mishap.kind is MishapKind.HINDERED:
+            return
+    raise AssertionError(f"it marches on: {planner.view.mishap}")
 
 
 def test_a_robot_before_a_high_riser_stops_and_names_the_legs_that_are_held(monkeypatch):
