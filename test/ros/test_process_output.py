@@ -61,7 +61,7 @@ def test_without_a_reader_lines_are_dropped_and_counted_and_the_process_goes_on(
     with os.fdopen(read_end, errors="replace") as pipe:
         text = pipe.read()
     assert process.wait(LIMIT) == 0
-    assert text.startswith(("line 0\n", "error 0\n")) and " lines are missing here, as nothing read this output" in text
+    assert " lines are missing here, as nothing read this output" in text
     assert "from a library" in text and text.endswith("after\n")
 
 
