@@ -285,7 +285,9 @@ class TargetFollower:
             return f"joint_targets contains NaN or infinity: the message is ignored; {OTHER_SENDER}"
         clamped = self._generator.clamp(target)
         fast = velocity is not None and bool(np.abs(velocity).max() > MIN_MOVING_SPEED)
-        moving = fast or bool(np.abs(clamped - self._generator.target).max() > MIN_MOVING_STEP)
+        # First targets at rest are off the angles at which the robot was found, without moving it.
+        found = velocity is not None and math.isnan(self._watchdog.last_arrival)
+        moving = fast or (not found and bool(np.abs(clamped - self._generator.target).max() > MIN_MOVING_STEP))
         self._generator.aim(clamped, now - self._watchdog.last_arrival)
         self._watchdog.arrived(now, moving=moving)
         excess = float(np.abs(clamped - target).max())

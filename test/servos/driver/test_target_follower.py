@@ -122,6 +122,14 @@ def test_silence_while_moving_is_reported_once_and_silence_at_rest_is_not(follow
     assert not follower.holding
 
 
+def test_first_targets_at_rest_beside_the_angles_that_were_found_are_no_motion_but_later_ones_are(follower):
+    row = sitting_pose(robot())
+    follower.take(row + 0.05, np.zeros((6, 3)), 0.0)
+    assert follower.watch(10.0) is None
+    follower.take(row, np.zeros((6, 3)), 10.0)
+    assert "while moving" in follower.watch(10.0 + 1.1 * TARGET_TIMEOUT_S)
+
+
 def test_a_pause_of_the_world_is_no_silence(follower):
     follower.take(sitting_pose(robot()), np.full((6, 3), 0.5), 0.0)
     follower.extend_watchdog(5.0)
