@@ -108,6 +108,8 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "simulator/floating_base_state": "ground truth: `base_link` in `world`",
     "simulator/collisions": "latched: number of collisions with walls and obstacles",
     "driving": "name of a command source while it is in use",
+    "assistant_request": "motion for which an assistant asks a person, as JSON: `id`, `motion`, `values`",
+    "assistant_answer": "what a person has answered: the `id` of the request, then `yes` or `no`",
     "command_source": "latched: name of the source whose `cmd_vel` is followed",
     "armed": "latched: whether the servos have torque",
     "speed_share": "latched: share of its speed that hot servos leave the robot, 0 to 1",

@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import math
 import os
+import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
-from sensor_msgs.msg import PointCloud2
+from sensor_msgs.msg import CompressedImage, PointCloud2
+from std_msgs.msg import String
 
 from hexapod_control.bringup.process_supervisor import StopSignal
 from hexapod_control.clients.bounded_wait import POLL_S, POSTURE_S, BoundedWait, EndRequested
@@ -32,6 +35,7 @@ from hexapod_control.clients.robot_client import COMMAND_PERIOD_S
 from hexapod_control.config.errors import RobotError
 from hexapod_control.config.motion_file import known_motions, request
 from hexapod_control.core.kinematics.se2 import ZERO, Pose
+from hexapod_control.core.motions.motion_approval import ANSWER_TOPIC, PERIOD_S, REQUEST_TOPIC, MotionRequest
 from hexapod_control.core.names import shortened
 from hexapod_control.core.quantity import Quantity, number
 from hexapod_control.core.steering.path_following import (
@@ -42,7 +46,8 @@ from hexapod_control.core.steering.path_following import (
     Waypoint,
 )
 from hexapod_control.core.terrain.height_map import TerrainGrid
-from hexapod_control.ros.qos import COMMAND, EVENTS
+from hexapod_control.nodes.web.camera_feed import IMAGE_TOPIC, image_type
+from hexapod_control.ros.qos import COMMAND, DISPLAY, EVENTS
 from hexapod_control.ros.row_messages import MessageError
 from hexapod_control.ros.terrain_messages import terrain_grid
 
@@ -54,6 +59,8 @@ STOPPED_S = 0.5  # at rest against the commands of a motion, after which a perso
 BEGIN_S = 5.0  # for the robot to begin a motion
 READY_S = 10.0  # for all topics and services of the robot to be there
 END_S = 1.0  # for a stop to be answered
+APPROVAL_S = 60.0  # for a person to permit a motion
+IMAGE_S = 3.0  # for the next image of the camera
 SLICE_DEG = 90.0  # largest turn between two headings that are approached one after the other
 ALONE = np.zeros((0, 2))  # obstacles: none are seen
 MAP_AGE_S = 3.0  # without a newer map, after which nothing is seen
@@ -61,6 +68,14 @@ DIRECTIONS_DEG = {"left": 60.0, "ahead_left": 30.0, "ahead": 0.0, "ahead_right":
 VIEW_M = (0.2, 1.0)  # distances of the ground that is described
 UNDER_M = 0.15  # around the robot, the ground to which heights refer
 LEVELS = ("ok", "warning", "error", "stale")
+
+
+class Permission(Enum):
+    """What an assistant may do."""
+
+    READ = "read"  # see the state and stop the robot
+    ASK = "ask"  # also move it, each time after a person has permitted it on the page
+    MOVE = "move"  # also move it within its limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +92,7 @@ class Motion:
     """A motion that was asked for: its work, how to end it, and what it answers."""
 
     work: Callable[[BoundedWait], str]
+    request: MotionRequest | None = None  # what a person is asked; None: no one needs to be asked
     end: StopSignal = field(default_factory=StopSignal)
     answer: Future[str] = field(default_factory=Future)
 
@@ -118,6 +134,11 @@ class AssistantClient(PatrolClient):
         self.health: Mapping[str, tuple[str, str]] = {}  # level and message of each node
         self._prefix = f"{self._node.get_namespace().rstrip('/')}/"
         self._map: tuple[float, TerrainGrid] | None = None  # [s] steady time at which it came
+        self._answers: list[str] = []
+        self._requests = self._node.create_publisher(String, REQUEST_TOPIC, EVENTS)
+        self._node.create_subscription(String, ANSWER_TOPIC, self._on_answer, EVENTS)
+        self._images: list[Future[tuple[str, bytes]]] = []  # that wait for the next image
+        self._camera: Any = None  # the subscription, while one waits
         self._node.create_subscription(PointCloud2, "terrain_map", self._on_map, COMMAND)
         self._node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, EVENTS)
 
@@ -135,6 +156,46 @@ class AssistantClient(PatrolClient):
     def _on_map(self, message: PointCloud2) -> None:
         with suppress(MessageError):
             self._map = time.monotonic(), terrain_grid(message)
+
+    def _on_answer(self, message: String) -> None:
+        self._answers.append(message.data)
+
+    def spin(self, seconds: float) -> None:
+        """As that of the base; images are received only while one is wanted."""
+        if self._images and self._camera is None:
+            self._camera = self._node.create_subscription(CompressedImage, IMAGE_TOPIC, self._on_image, DISPLAY)
+        elif not self._images and self._camera is not None:
+            self._node.destroy_subscription(self._camera)
+            self._camera = None
+        super().spin(seconds)
+
+    def _on_image(self, message: CompressedImage) -> None:
+        while self._images:
+            with suppress(InvalidStateError):  # no one waits any longer
+                self._images.pop().set_result((image_type(message), bytes(message.data)))
+
+    def next_image(self) -> Future[tuple[str, bytes]]:
+        """The format and the data of the next image of the camera. Any thread may call this."""
+        image: Future[tuple[str, bytes]] = Future()
+        self._images.append(image)
+        return image
+
+    @property
+    def has_camera(self) -> bool:
+        """Whether images are published."""
+        return self._node.count_publishers(IMAGE_TOPIC) > 0
+
+    @property
+    def has_page(self) -> bool:
+        """Whether a node receives the requests of motions."""
+        return self._requests.get_subscription_count() > 0
+
+    def ask(self, request: MotionRequest) -> bool | None:
+        """Publishes a request. Returns what a person has answered; None before that."""
+        self._requests.publish(String(data=request.text))
+        answers = [request.answer(text) for text in self._answers]
+        self._answers.clear()
+        return next((answer for answer in answers if answer is not None), None)
 
     @property
     def ground(self) -> TerrainGrid | None:
@@ -166,8 +227,15 @@ class ParentWatch:
 class Assistant:
     """Context manager: carries out the motions of an assistant on one robot."""
 
-    def __init__(self, options: ConnectionOptions, limits: AssistantLimits, watch: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        options: ConnectionOptions,
+        limits: AssistantLimits,
+        watch: Callable[[], None],
+        permission: Permission = Permission.MOVE,
+    ) -> None:
         """`watch` raises RobotError if who has asked for the motion is gone. Raises RosNameError."""
+        self.permission = permission
         self._limits = limits
         self._options = options
         self._robot = AssistantClient(options)
@@ -228,6 +296,17 @@ class Assistant:
             )
         return ground_view(grid, self._here())
 
+    def image(self) -> tuple[str, bytes]:
+        """The next image of the camera: `jpeg` or `png`, and its data. Raises RobotError."""
+        if not self._robot.has_camera:
+            raise RobotError(f"no node publishes {IMAGE_TOPIC}: has the robot a camera, and does its driver run?")
+        image = self._robot.next_image()
+        try:
+            return image.result(IMAGE_S)
+        except TimeoutError:
+            image.cancel()
+            raise RobotError(f"no image has come for {IMAGE_S:g} s: look at the node of the camera") from None
+
     def faults(self) -> dict[str, str]:
         """What is wrong, by node, with what to do; empty if all is well. Raises RobotError."""
         if not self._robot.health:
@@ -253,26 +332,30 @@ class Assistant:
         """Walks to a place [m] as seen from the robot, without turning. Raises QuantityError or RobotError."""
         ahead = FORWARD.checked(forward)
         aside = LEFT.checked(left)
-        return self._ask(Motion(lambda wait: self._go(wait, ahead, aside, 0.0)))
+        return self._ask(
+            Motion(lambda wait: self._go(wait, ahead, aside, 0.0), _request("walk", forward=ahead, left=aside))
+        )
 
     def turn(self, degrees: float) -> Motion:
         """Turns by an angle [deg]. Raises QuantityError or RobotError."""
         angle = TURN.checked(degrees)
-        return self._ask(Motion(lambda wait: self._go(wait, 0.0, 0.0, math.radians(angle))))
+        return self._ask(
+            Motion(lambda wait: self._go(wait, 0.0, 0.0, math.radians(angle)), _request("turn", degrees=angle))
+        )
 
     def stand(self) -> Motion:
         """Stands up. Raises RobotError."""
-        return self._ask(Motion(self._stand))
+        return self._ask(Motion(self._stand, _request("stand")))
 
     def sit(self) -> Motion:
         """Sits down. Raises RobotError."""
-        return self._ask(Motion(self._sit))
+        return self._ask(Motion(self._sit, _request("sit")))
 
     def play(self, name: str) -> Motion:
         """Plays a motion of the package. Raises RobotError."""
         if name not in known_motions():
             raise RobotError(f"there is no motion {shortened(name)!r}; known: {', '.join(known_motions())}")
-        return self._ask(Motion(lambda wait: self._play(wait, name)))
+        return self._ask(Motion(lambda wait: self._play(wait, name), _request("play", name=name)))
 
     def _ask(self, motion: Motion, *, urgent: bool = False) -> Motion:
         with self._lock:
@@ -302,20 +385,27 @@ class Assistant:
                     self._home = robot.odometry.last.pose
 
     def _carry_out(self, robot: AssistantClient, motion: Motion) -> None:
-        end = time.monotonic() + self._limits.seconds
+        def waiting(seconds: float, failure: str) -> BoundedWait:
+            end = time.monotonic() + seconds
 
-        def check() -> None:
-            self._watch()
-            if robot.other_driver:
-                self._held_until = time.monotonic() + HOLD_S
-                raise RobotError(f"a person has taken over: {robot.other_driver} drives; the motion has ended")
-            if time.monotonic() > end:
-                raise RobotError(f"the motion took longer than {self._limits.seconds:g} s and was ended")
+            def check() -> None:
+                self._watch()
+                if robot.other_driver:
+                    self._held_until = time.monotonic() + HOLD_S
+                    raise RobotError(f"a person has taken over: {robot.other_driver} drives; the motion has ended")
+                if time.monotonic() > end:
+                    raise RobotError(failure)
 
+            return BoundedWait(robot, motion.end, check)
+
+        limit = self._limits.seconds
         answer = ""
         failure = ""
         try:
-            answer = motion.work(BoundedWait(robot, motion.end, check))
+            if motion.request is not None and self.permission is Permission.ASK:
+                late = f"no one has permitted the motion on the robot's page within {APPROVAL_S:g} s"
+                self._await_permission(waiting(APPROVAL_S, late), motion.request)
+            answer = motion.work(waiting(limit, f"the motion took longer than {limit:g} s and was ended"))
         except EndRequested:
             failure = "the motion was ended"
         except RobotError as error:
@@ -331,6 +421,16 @@ class Assistant:
             motion.answer.set_exception(RobotError(failure))
         else:
             motion.answer.set_result(answer)
+
+    def _await_permission(self, wait: BoundedWait, request: MotionRequest) -> None:
+        robot = self._robot
+        missing = "no page of the robot runs on which a person could permit the motion"
+        wait.until(lambda: robot.has_page, READY_S, missing)
+        while (allowed := robot.ask(request)) is None:
+            wait.spin(PERIOD_S)
+        if not allowed:
+            self._held_until = time.monotonic() + HOLD_S
+            raise RobotError("the person at the robot's page has refused the motion")
 
     def _here(self) -> Pose:
         robot = self._robot
@@ -424,3 +524,8 @@ class Assistant:
         if progress.failure:
             raise RobotError(progress.failure)
         return f"{name}: done"
+
+
+def _request(motion: str, **values: float | str) -> MotionRequest:
+    """A request with an id of its own."""
+    return MotionRequest(secrets.token_hex(4), motion, values)

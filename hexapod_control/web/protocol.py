@@ -211,6 +211,14 @@ class DanceMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class PermissionMessage:
+    """Permits the motion that an assistant has asked for, or refuses it."""
+
+    request: str
+    allowed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PushMessage:
     """Pushes the simulated body with a force [N] in the world frame."""
 
@@ -238,6 +246,7 @@ RobotBody = (
     | PlayMessage
     | LiftMessage
     | SpeedMessage
+    | PermissionMessage
 )
 WorldBody = (
     PushMessage | DanceMessage | WorldMessage | RecordingMessage | LaboratoryMessage | RequestMessage | QueryMessage
@@ -341,11 +350,12 @@ KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
             "values": _numbers,
         },
     ),
+    "permission": (PermissionMessage, {"request": _text(60), "allowed": _boolean}),
     "push": (PushMessage, {"x": _FORCE, "y": _FORCE}),
     "world": (WorldMessage, _WORLD),
 }
-DRIVEN = ("drive", "route", "dance", "pose", "gait", "play", "lift", "speed", "request", "leg", "push", "world")
-DRIVER_MESSAGES = tuple(KINDS[kind][0] for kind in DRIVEN)
+FOR_EVERYONE = ("hello", "name", "heartbeat", "control", "query", "recording", "laboratory")
+DRIVER_MESSAGES = tuple(message for kind, (message, _) in KINDS.items() if kind not in FOR_EVERYONE)
 """Messages that only the driver may send, except ALWAYS_ALLOWED; see `needs_control`."""
 
 

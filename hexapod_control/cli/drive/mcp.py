@@ -11,7 +11,7 @@ import socket
 import sys
 
 from hexapod_control.cli.bounded_options import InputError, add_number
-from hexapod_control.clients.assistant import Assistant, AssistantLimits, ParentWatch
+from hexapod_control.clients.assistant import Assistant, AssistantLimits, ParentWatch, Permission
 from hexapod_control.clients.connection_options import add_arguments as add_connection
 from hexapod_control.clients.connection_options import connection
 from hexapod_control.config.errors import DONE
@@ -19,8 +19,6 @@ from hexapod_control.core.quantity import Quantity, quantities
 
 PORT = Quantity("", 1024, 65_535, "port of this computer to serve HTTP on, in place of stdin and stdout", whole=True)
 LOCAL = "127.0.0.1"
-READ = "read"
-MOVE = "move"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,9 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_connection(parser, "mcp_vel")
     parser.add_argument(
         "--allow",
-        choices=(READ, MOVE),
-        default=READ,
-        help=f"{READ}: state and stop only; {MOVE}: motions within the bounds, too (default: %(default)s)",
+        choices=[permission.value for permission in Permission],
+        default=Permission.READ.value,
+        help="read: state and stop only; ask: also motions within the bounds, each permitted by a person on the page; "
+        "move: also motions, without asking (default: %(default)s)",
     )
     add_number(parser, "--http", PORT, metavar="PORT")
     for name, quantity in quantities(AssistantLimits):
@@ -42,16 +41,17 @@ def run(args: argparse.Namespace) -> int:
     from hexapod_control.cli.drive.assistant_tools import server
 
     limits = AssistantLimits(**{name: getattr(args, name) for name, _ in quantities(AssistantLimits)})
+    permission = Permission(args.allow)
     if args.http is not None:
         port = int(args.http)
         _check_free(port)
-        with Assistant(connection(args), limits, lambda: None) as assistant:
+        with Assistant(connection(args), limits, lambda: None, permission) as assistant:
             print(f"http://{LOCAL}:{port}/mcp", file=sys.stderr, flush=True)
-            server(assistant, moves=args.allow == MOVE).run("streamable-http", host=LOCAL, port=port)
+            server(assistant).run("streamable-http", host=LOCAL, port=port)
         return DONE
     try:
-        with Assistant(connection(args), limits, ParentWatch().check) as assistant:
-            server(assistant, moves=args.allow == MOVE).run("stdio")
+        with Assistant(connection(args), limits, ParentWatch().check, permission) as assistant:
+            server(assistant).run("stdio")
     except* BrokenPipeError:
         pass  # the client has ended while a tool answered
     return DONE

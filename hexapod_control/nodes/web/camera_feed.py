@@ -14,9 +14,14 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import DISPLAY
 
-TOPIC = "image_raw/compressed"
+IMAGE_TOPIC = "image_raw/compressed"
 MAX_AGE_NS = 10 * 10**9
 MAX_IDLE_S = 5.0  # time without a request after which the subscription ends
+
+
+def image_type(message: CompressedImage) -> str:
+    """`png` or `jpeg`, the formats that browsers and assistants show."""
+    return "png" if "png" in message.format else "jpeg"
 
 
 class CameraFeed:
@@ -33,14 +38,14 @@ class CameraFeed:
     @property
     def available(self) -> bool:
         """True while images are published."""
-        return self._node.count_publishers(TOPIC) > 0
+        return self._node.count_publishers(IMAGE_TOPIC) > 0
 
     def request(self, page: int) -> None:
         """Sends the next image to a page."""
         self._waiting.add(page)
         self._requested_at = time.monotonic()
         if self._subscription is None:
-            self._subscription = self._node.create_subscription(CompressedImage, TOPIC, self._take, DISPLAY)
+            self._subscription = self._node.create_subscription(CompressedImage, IMAGE_TOPIC, self._take, DISPLAY)
 
     def watch(self) -> None:
         """Ends a subscription that no page uses; call it regularly."""
@@ -52,8 +57,7 @@ class CameraFeed:
     def _take(self, message: CompressedImage) -> None:
         if not self._waiting:
             return
-        kind = "png" if "png" in message.format else "jpeg"
-        image: dict[str, Any] = {"format": kind, "data": base64.b64encode(bytes(message.data)).decode()}
+        image: dict[str, Any] = {"format": image_type(message), "data": base64.b64encode(bytes(message.data)).decode()}
         age = self._node.get_clock().now().nanoseconds - messages.nanoseconds(message.header.stamp)
         if 0 <= age < MAX_AGE_NS:
             image["age"] = round(1e-6 * age)  # [ms]; left out if the camera has another clock, or none

@@ -25,6 +25,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.motions.motion_approval import ANSWER_TOPIC, answer_text
 from hexapod_control.core.names import quoted
 from hexapod_control.nodes.announcements.drive_announcement import DriveAnnouncement
 from hexapod_control.nodes.web.robot_feed import RobotFeed
@@ -40,6 +41,7 @@ from hexapod_control.web.protocol import (
     GaitMessage,
     LegMessage,
     LiftMessage,
+    PermissionMessage,
     PlayMessage,
     PoseMessage,
     PushMessage,
@@ -101,6 +103,7 @@ class PageCommands:
         self._pose = create(RosPose, "body_pose", COMMAND)
         self._gait = create(String, "gait", COMMAND)
         self._motion = create(String, "motion", COMMAND)
+        self._permission = create(String, ANSWER_TOPIC, EVENTS)
         self._lose_leg, self._return_leg = (create(String, topic, COMMAND) for topic in ("lose_leg", "return_leg"))
         self._leg_page = 0  # the last page that requested a change of legs
         node.create_subscription(String, "leg_refused", self.on_leg_refused, EVENTS)
@@ -124,6 +127,8 @@ class PageCommands:
             self._change_leg(command.client, body)
         elif isinstance(body, PlayMessage):
             self._play(command.client, body.name)
+        elif isinstance(body, PermissionMessage):
+            self._permission.publish(messages.text(answer_text(body.request, allowed=body.allowed)))
         elif isinstance(body, PushMessage):
             self._push.publish(Wrench(force=Vector3(x=body.x, y=body.y)))
         elif isinstance(body, WorldMessage):

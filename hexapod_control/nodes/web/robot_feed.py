@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -25,6 +25,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from hexapod_control.config.robots.urdf_import.joint_mapping import JointMapping
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist
+from hexapod_control.core.motions.motion_approval import MAX_AGE_S as MAX_REQUEST_AGE_S
+from hexapod_control.core.motions.motion_approval import REQUEST_TOPIC, MotionRequest
 from hexapod_control.core.motions.motion_topics import END_PHASES, REFUSED, MotionState
 from hexapod_control.core.names import HARDWARE_NODES, joint_names
 from hexapod_control.core.planner.tick_plan import RobotState
@@ -41,7 +43,7 @@ from hexapod_control.nodes.web.diagnostics_summary import (
 )
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
-from hexapod_control.ros.qos import DISPLAY, LATCHED, SENSOR
+from hexapod_control.ros.qos import DISPLAY, EVENTS, LATCHED, SENSOR
 from hexapod_control.ros.row_messages import FootLayout, MessageError
 from hexapod_control.web.page_state import DrawnState, drawing
 from hexapod_control.web.robot_condition import (
@@ -167,6 +169,7 @@ class RobotFeed:
         self._torque: bool | None = None
         self.statuses: dict[str, NodeStatus] = {}  # of all nodes, by their short name
         self._summary = summary({}, self._joint_names)
+        self._request: tuple[MotionRequest, float] | None = None  # of an assistant, and when it came [s]
         self._estop: tuple[str, float] | None = None  # who has pressed it, and when [s]
         self._hung = "", False  # the silent node, and whether it can be restarted
         self._heard: dict[str, float] = {}  # [s] steady times of the newest status of the nodes of the robot
@@ -214,6 +217,7 @@ class RobotFeed:
         node.create_subscription(Bool, "armed", self._take_torque, LATCHED)
         node.create_subscription(MarkerArray, "terrain", self._take_terrain, LATCHED)
         node.create_subscription(DiagnosticArray, "/diagnostics", self._take_diagnostics, DIAGNOSTICS_DEPTH)
+        node.create_subscription(String, REQUEST_TOPIC, self._take_request, EVENTS)
 
     def _storing(self, topic: str) -> Callable[[String], None]:
         def store(message: String) -> None:
@@ -235,6 +239,19 @@ class RobotFeed:
 
     def _take_torque(self, message: Bool) -> None:
         self._torque = message.data
+
+    def _take_request(self, message: String) -> None:
+        request = MotionRequest.parse(message.data)
+        if request is None:
+            self._node.refused(REQUEST_TOPIC, MessageError("it is no request of a motion"))
+        else:
+            self._request = request, time.monotonic()
+
+    def _waiting_request(self) -> dict[str, Any] | None:
+        """The motion for which an assistant waits now."""
+        if self._request is None or time.monotonic() - self._request[1] > MAX_REQUEST_AGE_S:
+            return None
+        return asdict(self._request[0])
 
     def _take_terrain(self, message: MarkerArray) -> None:
         self.terrain = boxes(message)
@@ -392,6 +409,7 @@ class RobotFeed:
             "limits": [round(value, 4) for value in self.limits],
             "pose": self._pose,
             "source": self.source,
+            "permission": self._waiting_request(),
             "simulated": self.simulated,
             "battery": self._battery.read(MAX_BATTERY_AGE_S),
             **self._summary,

@@ -106,6 +106,7 @@ let stopWhy = ""; // key of the text that says why this page itself has stopped 
 function stopWith(what, label, why = "") {
   stopWhy = why;
   if (!request(what)) header.hint(t("not_sent", { what: label }));
+  permit(false);
   navigator.vibrate?.(VIBRATION);
   releaseInputs();
 }
@@ -180,15 +181,38 @@ $("records-button").onclick = () => {
 $("help").onclick = actions["?"];
 $("banner-yes").onclick = () => {
   if (people.request) return people.handOver();
+  if (assistant()) return permit(true);
   if (notice) notice = "";
   else askName();
   update();
 };
 $("banner-no").onclick = () => {
   if (people.request) return people.keep();
+  if (assistant()) return permit(false);
   people.rename(people.name(people.me));
   update();
 };
+let answered = ""; // id of the last request of an assistant that was answered here
+// The motion for which an assistant asks this page, if its person may drive.
+function assistant() {
+  const asked = robot.status?.permission;
+  return asked && asked.id !== answered && (people.drives || !people.driver) ? asked : null;
+}
+/** @param {boolean} allowed */
+function permit(allowed) {
+  const asked = assistant();
+  if (!asked || !connection.send("permission", { request: asked.id, allowed })) return;
+  answered = asked.id;
+  update();
+}
+const ARROWS = "↑↖←↙↓↘→↗";
+/** @param {{motion: string, values: any}} asked */
+function motionAsked({ motion, values }) {
+  const { forward = 0, left = 0, degrees = 0, name = "" } = values;
+  const eighth = Math.round((4 * Math.atan2(left, forward)) / Math.PI + 8) % 8;
+  const way = motion === "turn" ? (degrees < 0 ? "↻" : "↺") : ARROWS[eighth];
+  return t(`permission_${motion}`, { distance: Math.hypot(forward, left).toFixed(2), angle: Math.abs(degrees).toFixed(0), way, name });
+}
 function askName() {
   sheets.open("drive");
   $("my-name").value = "";
@@ -344,6 +368,8 @@ function banner() {
   if (connection.state === "refused") return { tone: "bad", text: connection.reason || t("banner_refused") };
   if (connection.state !== "open") return { tone: connection.state === "lost" ? "bad" : "calm", text: t(`banner_${connection.state}`) };
   if (people.request) return { tone: "calm", text: t("banner_request", { name: people.request }), yes: t("hand_over"), no: t("keep") };
+  const asked = assistant();
+  if (asked) return { tone: "warn", text: motionAsked(asked), yes: t("permit"), no: t("deny") };
   if (notice) return { tone: "warn", text: notice, yes: t("ok") };
   if (people.nameless) return { tone: "calm", text: t("banner_name", { name: people.name(people.me) }), yes: t("choose_name"), no: t("keep_name", { name: people.name(people.me) }) };
   return velocity.paused ? { tone: "calm", text: t("banner_paused") } : { text: "" };

@@ -19,22 +19,26 @@ import time
 import mcp
 import numpy as np
 import pytest
+from sensor_msgs.msg import CompressedImage
+from std_msgs.msg import String
 from support.paths import ROOT
 from support.real_time.programs import HEXAPOD, SimulationCommand, until
 
 from hexapod_control.cli.drive.assistant_tools import server
-from hexapod_control.clients.assistant import Assistant, AssistantLimits
+from hexapod_control.clients.assistant import Assistant, AssistantLimits, Permission
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.robot_client import RobotClient, SimulationClient
 from hexapod_control.config.policy_file import Layer, description, save
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.motions.motion_approval import ANSWER_TOPIC, REQUEST_TOPIC, MotionRequest, answer_text
 from hexapod_control.ros.distribution import stamped_by_default
+from hexapod_control.ros.qos import DISPLAY
 
 pytestmark = [pytest.mark.heavy, pytest.mark.physics]
 
 WAIT_S = 60.0  # for anything
-REPORTS = {"state", "where_am_i", "what_do_you_see", "faults", "stop"}
+REPORTS = {"state", "where_am_i", "what_do_you_see", "camera_image", "faults", "stop"}
 MOTIONS = {"walk", "turn", "stand", "sit", "list_motions", "play_motion"}
 OPTIONS = ConnectionOptions(stamped=stamped_by_default())
 ABUSE = json.loads((ROOT / "test" / "data" / "abusive_calls.json").read_text(encoding="utf-8"))
@@ -80,7 +84,7 @@ class Client:
                 result = await self._client.call_tool(name, arguments)
             except mcp.MCPError as error:
                 return False, str(error)
-            return not result.is_error, result.content[0].text
+            return not result.is_error, getattr(result.content[0], "text", result.content[0].type)
 
         return asyncio.run_coroutine_threadsafe(call(), self._loop)
 
@@ -96,9 +100,23 @@ class Client:
 
 
 class Person(RobotClient):
-    """A person with a gamepad."""
+    """A person with a gamepad, who also answers what an assistant asks, and whose camera shows a picture."""
 
     source_name = "joystick"
+
+    def __init__(self, options):
+        super().__init__(options)
+        self.allows = True
+        self.asked = []
+        self.answers = self._node.create_publisher(String, ANSWER_TOPIC, 10)
+        self.images = self._node.create_publisher(CompressedImage, "image_raw/compressed", DISPLAY)
+        self._node.create_subscription(String, REQUEST_TOPIC, self._answer, 10)
+
+    def _answer(self, message):
+        request = MotionRequest.parse(message.data)
+        self.asked.append((request.motion, dict(request.values)))
+        self.answers.publish(String(data=answer_text("another", allowed=True)))
+        self.answers.publish(String(data=answer_text(request.id, allowed=self.allows)))
 
 
 @pytest.fixture(scope="module")
@@ -146,13 +164,17 @@ def at_rest(robot):
 
 def test_without_a_permission_the_tools_report_and_stop_and_none_moves_the_robot():
     async def run(assistant):
-        offered = server(assistant, moves=False)
+        offered = server(assistant)
         assert {tool.name for tool in await offered.list_tools()} == REPORTS
-        for name, words in (("where_am_i", "is the robot running"), ("what_do_you_see", "the robot is blind")):
+        for name, words in (
+            ("where_am_i", "is the robot running"),
+            ("what_do_you_see", "the robot is blind"),
+            ("camera_image", "has the robot a camera"),
+        ):
             with pytest.raises(Exception, match=words):
                 await offered.call_tool(name, {})
 
-    with Assistant(OPTIONS, AssistantLimits(), lambda: None) as alone:
+    with Assistant(OPTIONS, AssistantLimits(), lambda: None, Permission.READ) as alone:
         asyncio.run(run(alone))
 
 
@@ -252,6 +274,42 @@ def test_a_person_who_drives_ends_the_walk_and_the_assistant_waits(robot, assist
     assert not moved and "ask the person before you move the robot again" in text
 
 
+def test_an_assistant_that_has_to_ask_sees_at_once_but_moves_only_when_a_person_has_permitted_it(robot, assistant):
+    at_rest(robot)
+    assistant.close()
+    opened = Client("--allow", "ask", "--seconds", "20")
+    try:
+        with Person(OPTIONS) as person:
+
+            def answer(name, **arguments):
+                asked = opened.begin(name, **arguments)
+                until(lambda: person.spin(0.02) or asked.done(), f"the end of {name}", WAIT_S)
+                return asked.result()
+
+            image = opened.begin("camera_image")
+
+            def seen():
+                person.images.publish(CompressedImage(format="jpeg", data=b"picture"))
+                person.spin(0.02)
+                return image.done()
+
+            until(seen, "an image", WAIT_S)
+            assert not person.asked
+            until(lambda: answer("turn", degrees=20.0)[0], "a turn", WAIT_S)
+            assert person.asked[-1] == ("turn", {"degrees": 20.0})
+            place = robot.truth.last.pose
+            person.allows = False
+            moved, text = answer("walk", forward_m=0.3)
+            assert not moved and "has refused the motion" in text
+            assert person.asked[-1] == ("walk", {"forward": 0.3, "left": 0.0})
+            stops(robot)
+            assert math.dist(robot.truth.last.pose[:2], place[:2]) < 0.02
+            moved, text = answer("walk", forward_m=0.3)
+            assert not moved and "ask the person" in text
+    finally:
+        opened.close()
+
+
 @contextlib.contextmanager
 def serving():
     """The address of a server over HTTP."""
@@ -292,7 +350,6 @@ def stops(robot):
 
 
 def test_a_client_that_dies_or_hangs_or_a_person_who_stops_the_robot_ends_the_walk(robot, assistant):
-    assistant.close()
     for number in (signal.SIGKILL, signal.SIGSTOP):
         with walker(*HEXAPOD, "mcp", "--allow", "move") as process:
             spin(robot, lambda: robot.state == "walking" and robot.source == "assistant", "the walk")

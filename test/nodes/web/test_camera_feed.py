@@ -7,7 +7,7 @@ import pytest
 from sensor_msgs.msg import CompressedImage
 
 from hexapod_control.nodes.web import camera_feed
-from hexapod_control.nodes.web.camera_feed import TOPIC, CameraFeed
+from hexapod_control.nodes.web.camera_feed import IMAGE_TOPIC, CameraFeed
 from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import DISPLAY
 
@@ -21,7 +21,7 @@ class Pages:
         self.feed = CameraFeed(self.node, lambda *message: self.sent.append(message))
 
     def start_camera(self):
-        self.camera = self.bench.probe.create_publisher(CompressedImage, TOPIC, DISPLAY)
+        self.camera = self.bench.probe.create_publisher(CompressedImage, IMAGE_TOPIC, DISPLAY)
         self.bench.until(lambda: self.feed.available)
 
     def ask(self, *pages):
@@ -32,9 +32,9 @@ class Pages:
     def shoot(self, data, kind="rgb8; jpeg compressed bgr8"):
         """Takes an image. Returns what the pages get."""
         self.sent.clear()
-        count = self.node.received[TOPIC]
+        count = self.node.received[IMAGE_TOPIC]
         self.camera.publish(CompressedImage(format=kind, data=data))
-        self.bench.until(lambda: self.node.received[TOPIC] > count, what="an image")
+        self.bench.until(lambda: self.node.received[IMAGE_TOPIC] > count, what="an image")
         return sorted(self.sent)
 
 

@@ -9,12 +9,14 @@ import pytest
 from geometry_msgs.msg import Point as PointMessage
 from rclpy.duration import Duration
 from sensor_msgs.msg import CompressedImage
+from std_msgs.msg import String
 from support.phantomx import robot
 from support.real_time.web.page_checks import COVERED, png
 from support.real_time.web.scripted_robot import FINE
 from visualization_msgs.msg import Marker, MarkerArray
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
+from hexapod_control.core.motions.motion_approval import ANSWER_TOPIC, PERIOD_S, REQUEST_TOPIC, MotionRequest
 from hexapod_control.core.names import joint_names
 from hexapod_control.nodes.web import camera_feed
 from hexapod_control.web.robot_condition import MAX_NODE_SILENCE_S
@@ -276,6 +278,40 @@ def test_another_page_stops_and_takes_over_control_from_the_list_of_people(told)
     told.until(lambda: other.js("hexapod.people.drives"))
     other.close()
     told.until(lambda: told.page.js("hexapod.people.people.length") == 1)
+
+
+@pytest.fixture
+def assistant(told):
+    """Asks for a motion as an assistant does. Returns the text of the banner with which the page shows it."""
+    probe = told.bench.probe
+    publisher = probe.create_publisher(String, REQUEST_TOPIC, 10)
+    asked = []
+    timer = probe.create_timer(PERIOD_S, lambda: asked and publisher.publish(String(data=asked[-1].text)))
+    shown = "document.querySelector('#banner').hidden ? '' : document.querySelector('#banner-text').textContent"
+
+    def ask(request):
+        asked.append(request)
+        told.until(lambda: told.page.js(shown), what=f"the banner for {request.motion}")
+        return told.page.js(shown)
+
+    yield ask
+    probe.destroy_timer(timer)
+    probe.destroy_publisher(publisher)
+
+
+def test_a_motion_of_an_assistant_is_permitted_or_denied_on_the_page_and_a_stop_denies_it(told, assistant):
+    answers = told.bench.listen(String, ANSWER_TOPIC)
+    text = assistant(MotionRequest("a1", "walk", {"forward": -0.3, "left": 0.4}))
+    assert text == "An assistant asks to walk 0.50 m ↙."
+    told.page.click("#banner-yes")
+    told.until(lambda: [answer.data for answer in answers] == ["a1 yes"], what="the permission")
+    assert assistant(MotionRequest("b2", "turn", {"degrees": -90.0})) == "An assistant asks to turn by 90° ↻."
+    told.page.click("#banner-no")
+    told.until(lambda: [answer.data for answer in answers][1:] == ["b2 no"], what="the denial")
+    assert assistant(MotionRequest("c3", "play", {"name": "bow"})) == "An assistant asks to play bow."
+    told.page.click("#stop")
+    told.until(lambda: [answer.data for answer in answers][2:] == ["c3 no"], what="the denial by a stop")
+    assert told.page.js("document.querySelector('#banner').hidden")
 
 
 def test_a_used_address_does_not_show_the_token_and_a_wrong_one_is_refused(told):
