@@ -111,6 +111,8 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "assistant_request": "motion for which an assistant asks a person, as JSON: `id`, `motion`, `values`",
     "assistant_answer": "what a person has answered: the `id` of the request, then `yes` or `no`",
     "command_source": "latched: name of the source whose `cmd_vel` is followed",
+    "stopped_by": "latched: after a call of `stop` the nodes that may have made it, separated by commas, `?` if "
+    "unknown; empty once velocities are followed again",
     "armed": "latched: whether the servos have torque",
     "speed_share": "latched: share of its speed that hot servos leave the robot, 0 to 1",
     "servo_driver/calibration/prompt": "latched: the open question of the "

@@ -311,6 +311,15 @@ def test_height_buttons_and_pose_sliders_move_the_body(stage, page):
     stage.until(lambda: abs(stage.pose[2] - HEIGHT) < 0.004 and abs(stage.pose[3]) < 0.02)
 
 
+def test_a_walk_on_the_map_that_another_program_stops_says_so_and_by_whom(stage, page):
+    page.js("hexapod.map.mark([[5.0, 0.0]]); document.querySelector('#goal-walk').click()")
+    stage.until(lambda: stage.speed[0] > 0.02, what="a walk")
+    assert stage.bench.call(Trigger, "stop").success
+    said = f"{stage.bench.probe.get_name()} ended the walk to ⚑"
+    stage.until(lambda: page.js(SAID[1]).startswith(said), 2.0, "a sentence about the stop")
+    stage.rest()
+
+
 def test_a_page_that_is_frozen_in_the_middle_of_a_drag_is_a_stop(stage, page):
     since, place = stage.pose, page.spot("#view-top", 0.5, 0.1)
     page.mouse("Pressed", place)

@@ -30,6 +30,7 @@ from hexapod_control.nodes.gait_planner.planner_output import (
     MishapReports,
     PlannerOutput,
     StartPermission,
+    StopDisplay,
     course_text,
 )
 from hexapod_control.nodes.gait_planner.policy_input import PolicyInput
@@ -50,6 +51,7 @@ from hexapod_control.nodes.gait_planner.terrain_input import TerrainInput
 from hexapod_control.nodes.gait_planner.velocity_input import VelocityInput
 from hexapod_control.nodes.joint_state_input import JointStateInput, MeasuredSample
 from hexapod_control.ros.guarded_node import DISCOVERY_TIME_S, GuardedNode, ReportLevel
+from hexapod_control.ros.monitoring.endpoints import callers
 from hexapod_control.ros.monitoring.graph_identity import Phase
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
@@ -108,6 +110,7 @@ class GaitPlannerNode(GuardedNode):
         stamped, timeout = settings.enable_stamped_cmd_vel, settings.cmd_vel_timeout
         self.velocity = VelocityInput(self, self.commands, self.planner, stamped, timeout)
         self.source = CommandSourceDisplay(self, self.velocity)
+        self.stops = StopDisplay(self, self.velocity.filter)
         self.derating = SpeedDerating(self, self.planner)
         self._measured.subscribe(self.on_measured_joints, EVENTS, polled=True)
         self.create_subscription(Bool, "armed", self.on_armed, LATCHED_HISTORY)  # a short torque-off counts too
@@ -211,6 +214,7 @@ class GaitPlannerNode(GuardedNode):
     def on_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Stops the robot; cmd_vel is accepted again after a zero command or a silence."""
         self._halt()
+        self.stops.note(",".join(callers(self, "stop")))
         self.requests.begin("stop")
         return answer(response, None, "stopping; feet in the air are set down")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What gait_planner publishes and reports: targets and state in every tick, mishaps, markers and the command source."""
+"""What gait_planner publishes and reports: targets and state in every tick, mishaps, markers, command source, stops."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from hexapod_control.core.steering.command_priorities import ANNOUNCEMENT_TIMEOU
 from hexapod_control.core.steering.course_control import CourseControl
 from hexapod_control.core.workspace.stance_regions import StanceRegionTable
 from hexapod_control.nodes.gait_planner.settings import PlannerSettings
+from hexapod_control.nodes.gait_planner.velocity_filter import Ignored, VelocityFilter
 from hexapod_control.nodes.gait_planner.velocity_input import VelocityInput
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import DISCOVERY_TIME_S, GuardedNode, ReportLevel
@@ -385,3 +386,26 @@ class CommandSourceDisplay:
         if name != self._shown:
             self._shown = name
             self._publisher.publish(messages.text(name))
+
+
+class StopDisplay:
+    """Publishes the latched topic `stopped_by`. Lives as long as its node."""
+
+    def __init__(self, node: GuardedNode, velocities: VelocityFilter) -> None:
+        """`velocities` are ignored from a stop until a zero or a silence."""
+        self._filter = velocities
+        self._by = ""
+        self._topic = LatchedValue(node, String, "stopped_by")
+        node.create_timer(WATCH_PERIOD_S, self.show, clock=node.steady)
+        self.show()
+
+    def note(self, by: str) -> None:
+        """Shows who has stopped the robot just now."""
+        self._by = by
+        self.show()
+
+    def show(self) -> None:
+        """Publishes a change."""
+        if Ignored.STOP not in self._filter.ignored:
+            self._by = ""
+        self._topic.show(self._by, messages.text)

@@ -43,6 +43,7 @@ from hexapod_control.nodes.web.diagnostics_summary import (
 )
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.ros.monitoring.endpoints import UNKNOWN_CALLER
 from hexapod_control.ros.qos import DISPLAY, EVENTS, LATCHED, SENSOR
 from hexapod_control.ros.row_messages import FootLayout, MessageError
 from hexapod_control.web.page_state import DrawnState, drawing
@@ -175,6 +176,8 @@ class RobotFeed:
         self._heard: dict[str, float] = {}  # [s] steady times of the newest status of the nodes of the robot
         self.terrain: list[list[float]] = []
         self.on_terrain: Callable[[], None] = lambda: None
+        self.stops = 0  # calls of the service stop
+        self.stopped_by: list[str] = []  # nodes that may have made the last one; empty if unknown
         self.route: RouteProgress | None = None  # of the present walk along a route
         self.why = "why_unknown"  # key of the reason why the robot cannot be driven; empty: it can
         self.asked_at = -math.inf  # [s] steady time of the last state
@@ -215,6 +218,7 @@ class RobotFeed:
         node.create_subscription(TwistMessage, "velocity_limits", self._take_limits, LATCHED)
         node.create_subscription(PoseMessage, "body_pose_achieved", self._take_pose, LATCHED)
         node.create_subscription(Bool, "armed", self._take_torque, LATCHED)
+        node.create_subscription(String, "stopped_by", self._take_stop, LATCHED)
         node.create_subscription(MarkerArray, "terrain", self._take_terrain, LATCHED)
         node.create_subscription(DiagnosticArray, "/diagnostics", self._take_diagnostics, DIAGNOSTICS_DEPTH)
         node.create_subscription(String, REQUEST_TOPIC, self._take_request, EVENTS)
@@ -252,6 +256,12 @@ class RobotFeed:
         if self._request is None or time.monotonic() - self._request[1] > MAX_REQUEST_AGE_S:
             return None
         return asdict(self._request[0])
+
+    def _take_stop(self, message: String) -> None:
+        if message.data:
+            self.stops += 1
+            mine = self._node.get_fully_qualified_name()
+            self.stopped_by = [short_name(name) for name in _names(message.data) if name not in (mine, UNKNOWN_CALLER)]
 
     def _take_terrain(self, message: MarkerArray) -> None:
         self.terrain = boxes(message)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Walks along routes that pages order, and keeps those with a name; the page's map shows what the lidar sees.
 
-As on a stick, the velocity of a route is only valid for a moment. The walk ends with a STOP, another command that moves
-the robot or another source of velocities; when the page that drives is gone, and when the robot cannot walk.
+As on a stick, the velocity of a route is only valid for a moment. The walk ends with a STOP of anybody, another command
+that moves the robot or another source of velocities; when the page that drives is gone, and when the robot cannot walk.
 """
 
 from __future__ import annotations
@@ -76,6 +76,7 @@ class RouteWalk:
         self._pursuit: Pursuit | None = None
         self._blind = False  # no lidar is there
         self._reached = 0
+        self._stops = 0  # calls of the service stop before the walk
         self._stepped = 0.0  # [s] time of the odometry
         self._waiting = 0.0  # [s]
         self._timer: Timer | None = None  # runs during a walk
@@ -149,19 +150,20 @@ class RouteWalk:
         self._blind = not self._node.count_publishers("scan")
         self._reached = 0
         self._waiting = 0.0
+        self._stops = self._feed.stops
         self._feed.route = RouteProgress(self._name, PursuitPhase.WALKING.value, self._left(0, None))
         if self._timer is None:
             self._timer = self._node.create_timer(PERIOD_S, self._step, clock=self._node.steady)
         self._timer.reset()
         self._send_route()
 
-    def overrule(self, body: MessageBody) -> None:
-        """Ends the walk because of another command, if that moves or stops the robot."""
+    def overrule(self, body: MessageBody, by: str) -> None:
+        """Ends the walk because of another command of a person, if that moves or stops the robot."""
         if self._points and isinstance(body, ENDING):
-            self._end(ReportLevel.OK, "log_route_ended")
+            self._end(ReportLevel.OK, "log_route_ended", by=by)
 
-    def _end(self, level: ReportLevel, key: str) -> None:
-        values = {"name": self._name, "left": self._feed.route.left if self._feed.route else 0.0}
+    def _end(self, level: ReportLevel, key: str, **more: str) -> None:
+        values = {"name": self._name, "left": self._feed.route.left if self._feed.route else 0.0, **more}
         self._points = ()
         self._feed.route = None
         if self._timer is not None:
@@ -171,8 +173,8 @@ class RouteWalk:
         self._log(level, key, values)
 
     def _step(self) -> None:
-        if not self._can_walk():
-            return self._end(ReportLevel.OK, "log_route_ended")
+        if self._is_stopped():
+            return None
         view = self._look()
         missing = self._missing(view)
         if missing or self._radius == math.inf:
@@ -199,10 +201,20 @@ class RouteWalk:
         self._commands.follow(command.twist)
         self._show(command.phase.value, command.reached, self._left(command.reached, pose[:2]))
 
-    def _can_walk(self) -> bool:
-        """Whether the robot may be driven, no other source does, and a page sees it."""
-        seen = time.monotonic() - self._feed.asked_at < MAX_UNSEEN_S
-        return seen and not self._feed.why and self._feed.source in ("", "none", "tablet")
+    def _is_stopped(self) -> bool:
+        """Ends the walk if the robot may not be driven, another program drives or stops it, or no page sees it."""
+        feed = self._feed
+        if feed.why:
+            self._end(ReportLevel.OK, "log_route_why", why=feed.why)
+        elif feed.stops != self._stops and not feed.stopped_by:
+            self._end(ReportLevel.WARNING, "log_route_program")
+        elif feed.stops != self._stops:
+            self._end(ReportLevel.WARNING, "log_route_ended", by=" / ".join(feed.stopped_by))
+        elif feed.source not in ("", "none", "tablet"):
+            self._end(ReportLevel.WARNING, "log_route_ended", by=feed.source)
+        elif time.monotonic() - feed.asked_at >= MAX_UNSEEN_S:
+            self._end(ReportLevel.OK, "log_route_unseen")
+        return not self._points
 
     def _missing(self, view: ObstacleView) -> str:
         """The phase of a walk that waits for a sensor; empty if none is missing."""

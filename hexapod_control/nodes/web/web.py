@@ -198,7 +198,7 @@ class WebNode(GuardedNode):
             elif isinstance(command.body, LaboratoryMessage):
                 self._laboratory.request(command.client, command.body)
             elif isinstance(command.body, DanceMessage):
-                self._routes.overrule(command.body)
+                self._routes.overrule(command.body, self.sessions.name(command.client))
                 self._dances.execute(command.body)
             elif isinstance(command.body, RouteMessage):
                 self._routes.execute(command.body)
@@ -209,7 +209,7 @@ class WebNode(GuardedNode):
                 if not refusal:
                     self._note(ReportLevel.WARNING, "log_restart", {"node": node})
             else:
-                self._routes.overrule(command.body)
+                self._routes.overrule(command.body, self.sessions.name(command.client))
                 self.commands.execute(command)
         self.feed.watch(wanted=self._client_count > 0)
         if not self._client_count:

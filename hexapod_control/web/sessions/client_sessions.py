@@ -208,7 +208,7 @@ class ClientSessions:
         if self.driver != client.number:
             if isinstance(body, DriveMessage) and not body.moves:
                 return []
-            raise RefusedMessageError(403, f"{self._name(self.driver)} drives: request control first")
+            raise RefusedMessageError(403, f"{self.name(self.driver)} drives: request control first")
         return [*actions, *self._command(client, body, now)]
 
     def _command(self, client: PageClient, body: MessageBody, now: float) -> list[Action]:
@@ -300,14 +300,15 @@ class ClientSessions:
             each for each in (wanted, *(f"{wanted} {n}" for n in range(2, MAX_CLIENTS + 2))) if each not in taken
         )
 
-    def _name(self, number: int) -> str:
+    def name(self, number: int) -> str:
+        """Name of a client."""
         client = self.clients.get(number)
         return client.name if client else "no client"
 
     @property
     def driver_name(self) -> str:
         """Name of the driver; empty if no client drives."""
-        return self._name(self.driver) if self.driver else ""
+        return self.name(self.driver) if self.driver else ""
 
     # --- limits -----------------------------------------------------------------------------------
 

@@ -150,8 +150,9 @@ def test_stamped_commands_are_followed_when_asked_for(bench):
     assert 0 <= age < 1e9  # [ns] stamped within the last second
 
 
-def test_a_stop_holds_against_a_stream_of_commands_until_a_zero_comes(bench):
+def test_a_stop_holds_against_a_stream_of_commands_until_a_zero_comes_and_names_its_sender(bench):
     node = bench.planner()
+    stops = bench.listen(String, "stopped_by", LATCHED)
     publisher = bench.velocity_publisher()
     command = [twist(0.08)]
     timer = bench.probe.create_timer(0.05, lambda: publisher.publish(command[0]))
@@ -160,8 +161,10 @@ def test_a_stop_holds_against_a_stream_of_commands_until_a_zero_comes(bench):
     bench.until(lambda: node.output.last.twist.is_zero and all(node.output.last.planted), 2.0)
     bench.until(lambda: "ignored after a stop: send a zero command" in node.velocity.last_refusal)
     assert node.output.last.twist == ZERO
+    bench.until(lambda: stops[-1].data == bench.probe.get_fully_qualified_name(), what="who has stopped it")
     command[0] = twist()
     bench.until(lambda: Ignored.STOP not in node.velocity.filter.ignored)
+    bench.until(lambda: stops[-1].data == "")
     command[0] = twist(0.08)
     bench.until(lambda: node.output.last.twist.vx > 0.05)
     bench.probe.destroy_timer(timer)

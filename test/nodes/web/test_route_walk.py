@@ -47,6 +47,7 @@ class Walker:
         self.node = PlainNode(moment=self.time)
         self.node.count_publishers = lambda topic: int(lidar)
         self.feed = SimpleNamespace(limits=FAST, motions=[], route=None, why="", source="tablet", asked_at=0.0)
+        self.feed.stops, self.feed.stopped_by = 4, ["an earlier one"]
         self.commands = PageCommands(self.node, self.feed, lambda *answer: None, stamped=False)
         self.routes = RouteWalk(
             self.node,
@@ -64,7 +65,7 @@ class Walker:
         self.routes.execute(RouteMessage("walk", name, points))
 
     def does(self, body):
-        self.routes.overrule(body)
+        self.routes.overrule(body, "Ada")
         self.commands.execute(Forward(PAGE, body, self.time.now + 0.5))
 
     @property
@@ -102,6 +103,12 @@ class Walker:
             ranges = np.minimum(ranges, self.near)
             scan = Scan(ranges, -np.pi, np.pi / 45, 0.1, 6.0)
             self.node.deliver("scan", messages.scan_message(scan, 0.1, stamp, "base_link"))
+
+    @property
+    def said(self):
+        """Key of the last event, and its values besides the goal and the way left."""
+        _, key, values = self.log[-1]
+        return key, {name: value for name, value in values.items() if name not in ("name", "left")}
 
     def ended(self):
         return self.feed.route is None
@@ -149,7 +156,7 @@ def test_a_stop_and_whatever_else_moves_the_robot_ends_the_walk(walker, body):
     walker.orders((5.0, 0.0))
     walker.passes(2.0)
     walker.does(body)
-    assert walker.ended() and walker.log[-1][1] == "log_route_ended"
+    assert walker.ended() and walker.said == ("log_route_ended", {"by": "Ada"})
     walker.passes(1.0)
     if not getattr(body, "moves", False):
         assert walker.twist == ZERO
@@ -164,21 +171,27 @@ def test_gait_and_pose_of_the_body_may_change_on_the_way(walker):
     assert not walker.ended() and walker.twist.vx > 0.0
 
 
+def stopped(walker, *names):
+    walker.feed.stops, walker.feed.stopped_by = 5, list(names)
+
+
 @pytest.mark.parametrize(
-    "happens",
+    ("happens", "said"),
     [
-        lambda walker: setattr(walker.feed, "why", "why_estop"),
-        lambda walker: setattr(walker.feed, "source", "joystick"),
-        lambda walker: setattr(walker, "page", False),
+        (lambda walker: setattr(walker.feed, "why", "why_estop"), ("log_route_why", {"why": "why_estop"})),
+        (lambda walker: setattr(walker.feed, "source", "joystick"), ("log_route_ended", {"by": "joystick"})),
+        (lambda walker: stopped(walker, "teleop", "nav"), ("log_route_ended", {"by": "teleop / nav"})),
+        (stopped, ("log_route_program", {})),
+        (lambda walker: setattr(walker, "page", False), ("log_route_unseen", {})),
     ],
-    ids=["the robot cannot walk", "another source drives", "no page is there"],
+    ids=["the robot cannot walk", "another source drives", "a program", "an unknown program", "no page is there"],
 )
-def test_it_stops_for_good_when_it_may_not_walk(walker, happens):
+def test_it_stops_for_good_when_it_may_not_walk_and_says_because_of_whom(walker, happens, said):
     walker.orders((5.0, 0.0))
     walker.passes(2.0)
     happens(walker)
     walker.passes(MAX_UNSEEN_S + 0.2, walker.ended)
-    assert walker.ended() and walker.log[-1][1] == "log_route_ended"
+    assert walker.ended() and walker.said == said
     assert walker.twist == ZERO
 
 

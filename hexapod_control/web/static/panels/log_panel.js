@@ -90,7 +90,7 @@ export class LogPanel {
  * @param {LogEvent} event
  */
 export function eventText({ text, values }) {
-  return values ? t(text, values) : text;
+  return values ? t(text, { ...values, reason: values.why && t(values.why) }) : text;
 }
 
 /** @param {LogEvent} event */
