@@ -43,6 +43,8 @@ QUERIES = ("urdf", "invite", "terrain", "camera", "map", "kept", "report")
 DANCE_ACTS = ("play", "save", "delete")
 DANCE_STEPS = ("pose", "wait", "walk", "sway")  # of a motion file, which a page can edit
 MAX_DANCE = 60  # steps
+PROFILE_ACTS = ("save", "delete")
+MAX_PROFILE = 20  # values
 ROUTE_ACTS = ("walk", "save", "delete")
 MAX_ROUTE = 200  # points
 CONTROL_ACTS = ("take", "leave", "give", "keep")
@@ -129,6 +131,25 @@ class SpeedMessage:
     """Sets the speed of all pages as a share of the maximum."""
 
     share: float
+
+
+@dataclass(frozen=True, slots=True)
+class LimitsMessage:
+    """Sets the top speeds [m/s, m/s, rad/s] of the robot, whoever drives; 0: what it can do."""
+
+    vx: float
+    vy: float
+    wz: float
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileMessage:
+    """Keeps settings under a name, or deletes that name; only pages know what the `values` mean."""
+
+    act: str
+    name: str
+    gait: str = ""
+    values: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +268,8 @@ RobotBody = (
     | LiftMessage
     | SpeedMessage
     | PermissionMessage
+    | LimitsMessage
+    | ProfileMessage
 )
 WorldBody = (
     PushMessage | DanceMessage | WorldMessage | RecordingMessage | LaboratoryMessage | RequestMessage | QueryMessage
@@ -286,6 +309,12 @@ def _numbers(name: str, value: Any) -> Mapping[str, float]:
     raise RefusedMessageError(400, f"{name} must be an object of numbers")
 
 
+def _settings(name: str, value: Any) -> Mapping[str, float]:
+    if len(_numbers(name, value)) > MAX_PROFILE or not all(key.isidentifier() and len(key) <= 20 for key in value):
+        raise RefusedMessageError(400, f"{name} must be at most {MAX_PROFILE} numbers with short names")
+    return value
+
+
 def _points(name: str, value: Any) -> tuple[tuple[float, float], ...]:
     if not isinstance(value, list) or len(value) > MAX_ROUTE:
         raise RefusedMessageError(400, f"{name} must be a list of at most {MAX_ROUTE} points")
@@ -320,6 +349,7 @@ _SHARE = Quantity("", -1.0, 1.0, "share of the limit of the velocity", 0.0)
 _METRES = Quantity("m", -0.3, 0.3, "shift of the body", 0.0)
 _TILT = Quantity("rad", -1.0, 1.0, "turn of the body", 0.0)
 _PLACE = Quantity("m", -1000.0, 1000.0, "coordinate in odom")
+_TOP_SPEED = Quantity("m/s or rad/s", 0.0, 10.0, "top speed; 0: what the robot can do")
 _FORCE = Quantity("N", -200.0, 200.0, "push of the simulated body")
 _POSE = dict.fromkeys(("x", "y", "z"), _METRES) | dict.fromkeys(("roll", "pitch", "yaw"), _TILT)
 _WORLD = {"world": _one_of(*WORLDS), "friction": FRICTION, "payload": PAYLOAD, "reality": _one_of(*REALITIES)}
@@ -335,6 +365,11 @@ KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
     "play": (PlayMessage, {"name": _text(60)}),
     "lift": (LiftMessage, {"share": Quantity("", *LIFT_RANGE, "height of the steps")}),
     "speed": (SpeedMessage, {"share": Quantity("", 0.1, 1.0, "share of the maximum speed")}),
+    "limits": (LimitsMessage, dict.fromkeys(("vx", "vy", "wz"), _TOP_SPEED)),
+    "profile": (
+        ProfileMessage,
+        {"act": _one_of(*PROFILE_ACTS), "name": _text(40), "gait": _text(40), "values": _settings},
+    ),
     "request": (RequestMessage, {"what": _one_of(*REQUESTS)}),
     "control": (ControlMessage, {"act": _one_of(*CONTROL_ACTS), "to": _COUNT}),
     "heartbeat": (HeartbeatMessage, {"echo": _COUNT}),

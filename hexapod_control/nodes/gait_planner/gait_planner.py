@@ -273,6 +273,7 @@ class GaitPlannerNode(GuardedNode):
             "pose": "found" if self.planner.view.pose_taken_over else "requested",
             "gait": self.planner.view.active_gait,
             "lift scale": f"{self.settings.lift_scale:.2f}",
+            "top speeds": " ".join(f"{axis.max_velocity:.3f}" for axis in self.settings.axes),
             "loop Hz": f"{self._rate:.1f}",
             "overruns": self._overruns,
             "command source": ", ".join(self.velocity.sources) or "none",

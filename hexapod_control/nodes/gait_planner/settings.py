@@ -109,10 +109,14 @@ class PlannerSettings(RobotSettings):
     angular_z: AngularAxis = dataclasses.field(default_factory=AngularAxis, metadata={"name": "angular.z"})
 
     @property
+    def axes(self) -> tuple[LinearAxis, LinearAxis, AngularAxis]:
+        """The limits of x, y and yaw."""
+        return self.linear_x, self.linear_y, self.angular_z
+
+    @property
     def limits(self) -> TwistLimits:
         """The velocity and acceleration limits for the core."""
-        axes = (self.linear_x, self.linear_y, self.angular_z)
-        return TwistLimits(*(AxisLimits(*dataclasses.astuple(axis)) for axis in axes))
+        return TwistLimits(*(AxisLimits(*dataclasses.astuple(axis)) for axis in self.axes))
 
     @property
     def adaptation(self) -> Adaptation:

@@ -79,6 +79,7 @@ def summary(nodes: Mapping[str, NodeStatus], joints: Sequence[str] = ()) -> dict
         "estop": "latched" in _all(by_node, "emergency stop"),
         "torque": _torque(by_node),
         "found": planner.get("pose") == "found",
+        "top_speeds": [first_number(word) for word in planner.get("top speeds", "").split()],
         "lift": first_number(planner.get("lift scale", "")),
         "world": world(fresh),
         "battery_limits": _pair(by_node, "battery limits [V]"),

@@ -7,6 +7,7 @@ The dead-man of the velocity is checked here, in steady time, so that it works e
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -41,6 +42,7 @@ from hexapod_control.web.protocol import (
     GaitMessage,
     LegMessage,
     LiftMessage,
+    LimitsMessage,
     PermissionMessage,
     PlayMessage,
     PoseMessage,
@@ -135,6 +137,8 @@ class PageCommands:
             self._set(command.client, SIMULATOR, asdict(body))
         elif isinstance(body, LiftMessage):
             self._set(command.client, PLANNER, {"lift_scale": body.share})
+        elif isinstance(body, LimitsMessage):
+            self._set(command.client, PLANNER, _top_speeds(body))
         elif isinstance(body, SpeedMessage):
             self.speed = body.share
         elif isinstance(body, RequestMessage):
@@ -284,6 +288,16 @@ class PageCommands:
                 self._waiting.remove(waiting)
             waiting.client.remove_pending_request(waiting.future)
             self._answer(waiting.page, waiting.name, False, f"{SERVICE_OWNERS[waiting.name]} does not respond")
+
+
+def _top_speeds(limits: LimitsMessage) -> dict[str, float]:
+    """The parameters of gait_planner; NaN: what the robot can do."""
+    axes = {"linear.x": limits.vx, "linear.y": limits.vy, "angular.z": limits.wz}
+    return {
+        f"{axis}.{name}_velocity": sign * (speed or math.nan)
+        for axis, speed in axes.items()
+        for name, sign in (("max", 1.0), ("min", -1.0))
+    }
 
 
 def _service_type(service: str) -> Any:

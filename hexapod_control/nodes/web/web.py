@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
@@ -27,9 +27,9 @@ from hexapod_control.nodes.announcements import local_announcement
 from hexapod_control.nodes.odometry.stored_values import usage_folder
 from hexapod_control.nodes.web.camera_feed import CameraFeed
 from hexapod_control.nodes.web.command_queue import CommandQueue
-from hexapod_control.nodes.web.dances import Dances
 from hexapod_control.nodes.web.diagnostics_summary import EventLog, LogEvent
 from hexapod_control.nodes.web.fault_report import FaultReport
+from hexapod_control.nodes.web.kept_files import Dances, Profiles
 from hexapod_control.nodes.web.laboratory_process import LaboratoryProcess
 from hexapod_control.nodes.web.page_commands import PageCommands
 from hexapod_control.nodes.web.recordings.page_recorder import PageRecorder
@@ -48,6 +48,7 @@ from hexapod_control.web.protocol import (
     RESTART,
     DanceMessage,
     LaboratoryMessage,
+    ProfileMessage,
     QueryMessage,
     RecordingMessage,
     RequestMessage,
@@ -116,6 +117,15 @@ class WebNode(GuardedNode):
         )
         height = robot_file.robot.walk.height
         self._dances = Dances(self, height, usage_folder() / "dances", self.commands.play, self.server.send)
+        self._profiles = Profiles(self, usage_folder() / "profiles", self.server.send)
+        self._executions: Mapping[type, Callable[[Any], None]] = {  # of commands; those of all others: `_command`
+            QueryMessage: lambda command: self._answer(command.client, command.body),
+            RecordingMessage: lambda command: self._recorder.execute(command.client, command.body),
+            LaboratoryMessage: lambda command: self._laboratory.request(command.client, command.body),
+            ProfileMessage: lambda command: self._profiles.execute(command.body),
+            RouteMessage: lambda command: self._routes.execute(command.body),
+            DanceMessage: self._dance,
+        }
         self._status_timer = self.create_timer(STATUS_PERIOD_S, self._send_status, clock=self.steady)
         self._status_timer.cancel()  # runs while there is a client
         self._trouble: tuple[ReportLevel, str] | None = None  # level and text of a failure to open the port
@@ -191,26 +201,8 @@ class WebNode(GuardedNode):
 
     def _run_commands(self) -> None:
         while (command := self._inbox.take()) is not None:
-            if isinstance(command.body, QueryMessage):
-                self._answer(command.client, command.body)
-            elif isinstance(command.body, RecordingMessage):
-                self._recorder.execute(command.client, command.body)
-            elif isinstance(command.body, LaboratoryMessage):
-                self._laboratory.request(command.client, command.body)
-            elif isinstance(command.body, DanceMessage):
-                self._routes.overrule(command.body, self.sessions.name(command.client))
-                self._dances.execute(command.body)
-            elif isinstance(command.body, RouteMessage):
-                self._routes.execute(command.body)
-            elif command.body == RequestMessage(RESTART):
-                node = self.feed.hung
-                refusal = self._processes.restart(node)
-                self._reply(command.client, "answer", {"what": RESTART, "ok": not refusal, "text": refusal})
-                if not refusal:
-                    self._note(ReportLevel.WARNING, "log_restart", {"node": node})
-            else:
-                self._routes.overrule(command.body, self.sessions.name(command.client))
-                self.commands.execute(command)
+            execute = self._executions.get(type(command.body), self._command)
+            execute(command)
         self.feed.watch(wanted=self._client_count > 0)
         if not self._client_count:
             self._status_timer.cancel()
@@ -225,6 +217,27 @@ class WebNode(GuardedNode):
             self._recorder.send_list(0)
             self._routes.greet()
 
+    def _dance(self, command: Any) -> None:
+        self._overrule(command)
+        self._dances.execute(command.body)
+
+    def _command(self, command: Forward) -> None:
+        if command.body == RequestMessage(RESTART):
+            self._restart(command.client)
+        else:
+            self._overrule(command)
+            self.commands.execute(command)
+
+    def _overrule(self, command: Forward) -> None:
+        self._routes.overrule(command.body, self.sessions.name(command.client))
+
+    def _restart(self, client: int) -> None:
+        node = self.feed.hung
+        refusal = self._processes.restart(node)
+        self._reply(client, "answer", {"what": RESTART, "ok": not refusal, "text": refusal})
+        if not refusal:
+            self._note(ReportLevel.WARNING, "log_restart", {"node": node})
+
     def _answer(self, client: int, query: QueryMessage) -> None:
         if query.what == "camera":
             self._camera.request(client)
@@ -232,7 +245,8 @@ class WebNode(GuardedNode):
             self._report.request(client)
         elif query.what == "kept":
             self._routes.send_list()
-            self._dances.send_list()
+            self._dances.files.send_list()
+            self._profiles.files.send_list()
         elif query.what == "map":
             self._routes.show_map(client)
         elif query.what == "terrain":

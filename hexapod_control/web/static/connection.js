@@ -114,6 +114,7 @@ export class Connection extends EventTarget {
   send(kind, fields = {}) {
     if (this.socket?.readyState !== WebSocket.OPEN || (this.state !== "open" && kind !== "hello")) return 0;
     this.socket.send(JSON.stringify({ v: VERSION, n: this.sequence, t: kind, ...fields }));
+    this.dispatchEvent(new CustomEvent("sent", { detail: { kind } }));
     return ++this.sequence;
   }
 }

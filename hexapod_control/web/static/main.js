@@ -4,6 +4,7 @@
 import { BodyPose } from "./controls/body_pose.js";
 import { VelocityInput } from "./controls/velocity.js";
 import { Gamepads, setHeightByDragging, listenToKeys, steerByDragging, swipeAcross, virtualStick } from "./controls/inputs.js";
+import { feel, played, shape, sound } from "./controls/feel.js";
 import { Connection } from "./connection.js";
 import { Charts } from "./plots/charts.js";
 import { GaitDiagram } from "./plots/gait_diagram.js";
@@ -22,6 +23,7 @@ import { PosePanel } from "./panels/pose_panel.js";
 import { Recordings } from "./panels/recordings.js";
 import { RoutesPanel } from "./panels/routes_panel.js";
 import { Settings, KEYS_HELP } from "./panels/settings.js";
+import { SettingsPanel } from "./panels/settings_panel.js";
 import { help, Sheets } from "./panels/sheets.js";
 import { all, load, preferredLanguage, save, t, useLanguage } from "./texts/texts.js";
 
@@ -29,6 +31,7 @@ import { all, load, preferredLanguage, save, t, useLanguage } from "./texts/text
 const $ = (id) => document.getElementById(id);
 const UPRIGHT = ["rising", "standing", "walking", "moving"]; // as in tick_plan.py
 const NO_MARGIN = ["why_estop", "why_torque_off", "why_unknown"]; // without torque or a known pose the plan is meaningless
+const ALARMING = ["warn", "bad"]; // tones of a sentence that begin with a sound
 const VIBRATION = 120; // [ms] on STOP
 
 const language = preferredLanguage();
@@ -163,6 +166,7 @@ for (const side of ["left", "right"]) {
 releases.push(listenToKeys(velocity, actions));
 const gamepads = new Gamepads(velocity, body, actions);
 releases.push(() => (gamepads.ready = false));
+const settingsPanel = new SettingsPanel(document, connection, gamepads);
 
 for (const name of ["stop", "estop"]) $(name).addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => event.button || actions[name]());
 for (const name of ["stop", "estop"]) $(name).addEventListener("click", (/** @type {MouseEvent} */ event) => event.detail === 0 && actions[name]());
@@ -174,6 +178,10 @@ for (const button of all("[data-request]")) button.onclick = () => request(butto
 for (const button of all("[data-speed]")) button.onclick = () => setSpeed(Number(button.dataset.speed));
 $("log-button").onclick = () => sheets.toggle("log");
 $("report").onclick = () => connection.send("query", { what: "report" }) && header.hint(t("report_writing"));
+$("settings-button").onclick = () => {
+  sheets.open("settings");
+  $("settings").scrollIntoView({ block: "nearest" });
+};
 $("records-button").onclick = () => {
   sheets.open("records");
   $("records").scrollIntoView({ block: "nearest" });
@@ -258,6 +266,7 @@ connection.on("state", (detail) => {
   if (now === robot.said) return;
   robot.said = now;
   const could = !header.why("drive");
+  if (ALARMING.includes(detail.now.tone) && !ALARMING.includes(robot.now?.tone)) sound("warn");
   robot.now = detail.now;
   update();
   if (could && header.why("drive")) releaseInputs();
@@ -276,6 +285,7 @@ connection.on("answer", (detail) => {
 });
 connection.on("stopped", (detail) => {
   releaseInputs();
+  sound("stop");
   header.hint(detail.client === people.me && stopWhy ? t(stopWhy) : t(`log_${detail.what}`, { by: detail.by }));
 });
 connection.on("log", (detail) => {
@@ -285,7 +295,9 @@ connection.on("log", (detail) => {
 });
 connection.on("event", (detail) => {
   logPanel.add(detail);
-  if (detail.text.startsWith("log_route")) header.hint(eventText(detail));
+  if (!detail.text.startsWith("log_route")) return;
+  header.hint(eventText(detail));
+  sound(detail.text === "log_route_done" ? "done" : "warn");
 });
 connection.on("terrain", (detail) => {
   projections.terrain = new Terrain(detail.boxes);
@@ -338,6 +350,7 @@ function status(news) {
   health.status(news, connection.roundTrip);
   showHeat(health.heat(news));
   settings.status(news);
+  settingsPanel.status(news);
   camera.offer(news.camera);
   recordings.status(news);
   sheets.offer("world-pane", news.simulated);
@@ -463,6 +476,7 @@ function frame(now) {
   recordings.draw(now);
   projections.draw(now);
   map.draw();
+  settingsPanel.draw();
   if (charts.draw(now)) diagram.draw(charts.pausedAt ?? now);
   scene?.draw(now);
 }
@@ -475,4 +489,4 @@ logPanel.show();
 connection.open();
 requestAnimationFrame(frame);
 setInterval(update, 1000);
-Object.assign(globalThis, { hexapod: { connection, map, dances, velocity, body, projections, charts, motionPanel, posePanel, robot, people, path, header, sheets, recordings, log: logPanel, get scene() { return scene; } } });
+Object.assign(globalThis, { hexapod: { connection, feel, played, shape, settings: settingsPanel, map, dances, velocity, body, projections, charts, motionPanel, posePanel, robot, people, path, header, sheets, recordings, log: logPanel, get scene() { return scene; } } });

@@ -150,7 +150,7 @@ def test_stamped_commands_are_followed_when_asked_for(bench):
     assert 0 <= age < 1e9  # [ns] stamped within the last second
 
 
-def test_a_stop_holds_against_a_stream_of_commands_until_a_zero_comes_and_names_its_sender(bench):
+def test_a_stop_holds_against_a_stream_of_commands_until_a_zero_comes(bench):
     node = bench.planner()
     stops = bench.listen(String, "stopped_by", LATCHED)
     publisher = bench.velocity_publisher()

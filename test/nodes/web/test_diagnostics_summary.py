@@ -25,6 +25,7 @@ def test_without_diagnostics_nothing_is_known():
         "estop": False,
         "torque": None,
         "found": False,
+        "top_speeds": [],
         "lift": None,
         "world": {},
         "battery_limits": None,
@@ -41,9 +42,10 @@ def test_values_of_all_nodes_are_put_together():
         "/one/servo_driver": NodeStatus(
             2, "hot", {"emergency stop": "latched", "torque": "False", "loop [Hz]": "49.8"}
         ),
-        "/one/gait_planner": NodeStatus(0, "ok", {"leg gap m": "0.012", "loop [Hz]": "-"}),
+        "/one/gait_planner": NodeStatus(0, "ok", {"leg gap m": "0.012", "loop [Hz]": "-", "top speeds": "0.1 nan 1"}),
     }
     found = summary(nodes)
+    assert found["top_speeds"] == [0.1, None, 1.0]
     assert (found["estop"], found["torque"], found["leg_gap"]) == (True, False, 0.012)
     assert found["loops"] == {"servo_driver": 49.8}
     assert found["diagnostics"] == [

@@ -29,9 +29,10 @@ from hexapod_control.ros import messages
 
 SHOTS = os.environ.get("HEXAPOD_SHOTS", "")  # folder for screenshots, to look at them
 
+SHEETS = ["", "health", "drive", "routes", "moves", "body", "charts", "records", "settings", "log"]
 SCREENS = [
     (1280, 720, ""),
-    *((390, 844, sheet) for sheet in ("", "health", "drive", "routes", "moves", "body", "charts", "records", "log")),
+    *((390, 844, sheet) for sheet in SHEETS),
     (844, 390, ""),
 ]
 RUN = """axe.run(document, {runOnly: %s}).then(({violations}) =>

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands of the page as messages and calls of services, at times that the test sets."""
 
+import math
 from types import SimpleNamespace
 
 import pytest
@@ -28,6 +29,7 @@ from hexapod_control.web.protocol import (
     GaitMessage,
     LegMessage,
     LiftMessage,
+    LimitsMessage,
     PlayMessage,
     PoseMessage,
     PushMessage,
@@ -275,7 +277,11 @@ def test_rearming_releases_resets_and_arms_one_after_the_other_while_all_goes_we
 def test_the_values_that_a_page_gives_are_set_as_parameters(page):
     page.does(WorldMessage(world="blocks", friction=0.4))
     page.does(LiftMessage(0.5))
-    (world,), (lift,) = page.calls("mujoco_sim/set_parameters"), page.calls("gait_planner/set_parameters")
+    page.does(LimitsMessage(0.1, 0.05, 0.0))
+    (world,), (lift, speeds) = page.calls("mujoco_sim/set_parameters"), page.calls("gait_planner/set_parameters")
+    tops = [parameter_value_to_python(each.value) for each in speeds[0].parameters]
+    assert tops[:4] == [0.1, -0.1, 0.05, -0.05] and all(map(math.isnan, tops[4:]))
+    assert [each.name for each in speeds[0].parameters][4:] == ["angular.z.max_velocity", "angular.z.min_velocity"]
     values = [
         {each.name: parameter_value_to_python(each.value) for each in call[0].parameters} for call in (world, lift)
     ]

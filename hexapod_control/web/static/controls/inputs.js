@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inputs of the page: dragging on views, virtual sticks (multi-touch), keys, gamepads.
 
-const DEAD_ZONE = 0.06; // share of the travel around the center that counts as zero
+import { shape } from "./feel.js";
+
 // Buttons of a gamepad in the standard mapping of browsers, with the functions and steps of core/steering/gamepad_map.py and
 // gamepad_teleop.py.
 const BUTTON = {
@@ -30,11 +31,6 @@ const OWN_KEYS = "select, input, dialog, .stick, #space-canvas, [role=applicatio
 /** @type {Record<string, string>} */
 const CODES = { KeyU: "u", KeyI: "i", KeyO: "o", KeyJ: "j", KeyL: "l", KeyM: "m", Comma: ",", Period: "." };
 
-/** @param {number} value */
-export function applyDeadZone(value) {
-  return Math.abs(value) < DEAD_ZONE ? 0 : (Math.sign(value) * (Math.abs(value) - DEAD_ZONE)) / (1 - DEAD_ZONE);
-}
-
 /**
  * Dragging on the top view steers; with Shift it strafes. Releasing or leaving the view commands zero.
  * @param {HTMLElement} canvas
@@ -58,8 +54,8 @@ export function steerByDragging(canvas, projections, velocity) {
     const box = canvas.getBoundingClientRect();
     if (!inside(event, box)) return end();
     const half = 0.42 * Math.min(box.width, box.height);
-    const right = applyDeadZone(clamp((event.clientX - box.left - box.width / 2) / half));
-    const up = applyDeadZone(clamp(-(event.clientY - box.top - box.height / 2) / half));
+    const right = shape(clamp((event.clientX - box.left - box.width / 2) / half));
+    const up = shape(clamp(-(event.clientY - box.top - box.height / 2) / half));
     projections.drag.top = [event.clientX - box.left, event.clientY - box.top];
     projections.stale = true;
     if (event.shiftKey) velocity.set("view", up, -right, 0);
@@ -156,7 +152,7 @@ export function virtualStick(element, moved, ended) {
   const deflect = (/** @type {number} */ right, /** @type {number} */ up) => {
     element.dataset.active = "";
     show(right, up);
-    moved(applyDeadZone(right), applyDeadZone(up));
+    moved(shape(right), shape(up));
   };
   const move = (/** @type {PointerEvent} */ event) => {
     if (event.pointerId !== pointer) return;
@@ -308,6 +304,8 @@ export class Gamepads {
     this.name = "";
     this.posing = false;
     this.centers = new AxisCenters();
+    /** @type {Gamepad | null | undefined} */
+    this.pad = null; // as the browser has read it last
     addEventListener("gamepaddisconnected", () => this.lost());
   }
 
@@ -327,6 +325,7 @@ export class Gamepads {
 
   poll() {
     const pad = [...(navigator.getGamepads?.() ?? [])].find((p) => p?.connected && p.buttons.length > BUTTON.stand);
+    this.pad = pad;
     if (!pad || (this.name && pad.id !== this.name)) return this.lost();
     if (!this.name) {
       this.name = pad.id;
@@ -345,7 +344,7 @@ export class Gamepads {
     this.press(pressed);
     const ignored = deflections.slice(0, this.mode === "walk" ? 3 : 4).indexOf(null);
     if (pressed[BUTTON.enable] && ignored >= 0) this.actions.tell("pad_axis", { axis: ignored });
-    this.sticks([0, 1, 2, 3].map((number) => deflections[number] ?? 0), held[BUTTON.enableTurbo]);
+    this.sticks([0, 1, 2, 3].map((number) => shape(deflections[number] ?? 0, CENTER)), held[BUTTON.enableTurbo]);
   }
 
   /** @param {boolean[]} pressed */

@@ -4,7 +4,7 @@
 import { all, load, save, t } from "../texts/texts.js";
 
 const FOLDED = "folded"; // key of the remembered state
-const OWN_BUTTON = ["log", "records", "dance"]; // panels that another button opens
+const OWN_BUTTON = ["log", "records", "dance", "settings"]; // panels that another button opens
 const RAIL = matchMedia("(min-width: 1100px) and (min-height: 501px)");
 
 export class Sheets {

@@ -25,7 +25,7 @@ from hexapod_control.ros.qos import LATCHED
 from hexapod_control.ros.row_messages import JointLayout
 
 FINE = {
-    "gait_planner": (0, "ok", {"pose": "requested", "lift scale": "1.00"}),
+    "gait_planner": (0, "ok", {"pose": "requested", "lift scale": "1.00", "top speeds": "nan nan nan"}),
     "inverse_kinematics": (0, "ok", {}),
     "servo_driver": (0, "ok", {"torque": "True", "emergency stop": "no"}),
     "mujoco_sim": (0, "ok", {"torque": "True", "emergency stop": "no", "world": "flat"}),

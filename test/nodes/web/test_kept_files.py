@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dances that pages compose: motion files that gait_planner plays and the command line reads."""
+"""What pages keep: dances as motion files that gait_planner plays and the command line reads, and profiles."""
 
 import json
 
@@ -9,8 +9,8 @@ from support.phantomx import robot
 
 from hexapod_control.config.motion_file import load_motion_text
 from hexapod_control.core.motions.motion_steps import PoseStep, SwayStep, WaitStep, WalkStep
-from hexapod_control.nodes.web.dances import Dances
-from hexapod_control.web.protocol import DanceMessage, RefusedMessageError, parse
+from hexapod_control.nodes.web.kept_files import Dances, Profiles
+from hexapod_control.web.protocol import DanceMessage, ProfileMessage, RefusedMessageError, parse
 
 STEPS = (
     {"pose": {"x": 0.01, "z": -0.005, "roll_deg": 5.0, "duration": 1.0}},
@@ -58,10 +58,23 @@ def test_saved_dances_are_listed_with_steps_and_file_until_they_are_deleted(stag
         ("steps: [", "steps: 3", "steps: [{together: {steps: []}}]", "", "steps: [{fly: {x: 1}}]")
     ):
         (stage.folder / f"other {number}.yaml").write_text(text)
-    stage.dances.send_list()
+    stage.dances.files.send_list()
     assert [each["name"] for each in stage.sent[-1][2]["list"]] == ["Twirl"]
     stage.does("delete", "Twirl")
     assert stage.sent[-1][2] == {"list": []} and not file.exists()
+
+
+def test_saved_profiles_are_listed_until_they_are_deleted(tmp_path):
+    sent = []
+    profiles = Profiles(PlainNode(), tmp_path, lambda *message: sent.append(message))
+    profiles.execute(ProfileMessage("save", "../Kind", "wave", {"speed": 0.25, "vx": 0.1}))
+    kept = {"name": "Kind", "gait": "wave", "values": {"speed": 0.25, "vx": 0.1}}
+    for number, text in enumerate(("{", "3", '{"gait": "wave"}', '{"gait": "wave", "values": {"speed": "fast"}}')):
+        (tmp_path / f"other {number}.json").write_text(text)
+    profiles.files.send_list()
+    assert sent[-1] == (0, "profiles", {"list": [kept]})
+    profiles.execute(ProfileMessage("delete", "Kind"))
+    assert sent[-1] == (0, "profiles", {"list": []})
 
 
 @pytest.mark.parametrize(

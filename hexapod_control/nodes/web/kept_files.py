@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What pages keep on the robot: dances and profiles.
+
+A dance is a motion file of steps one after the other, played by gait_planner as any other motion. A profile is a JSON
+file of settings, which a page applies.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from std_msgs.msg import String
+
+from hexapod_control.config.bounded_yaml import UnusableFileError, UnusableYamlError, parse, parser, read_text
+from hexapod_control.config.file_replacement import replace_file
+from hexapod_control.core.motions.motion_topics import MotionRequest
+from hexapod_control.core.names import file_stem
+from hexapod_control.ros import messages
+from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.web.protocol import DANCE_STEPS, DanceMessage, ProfileMessage
+
+Sender = Callable[[int, str, Mapping[str, Any]], None]
+"""`send(client, kind, fields)` sends a message to a page, 0 for all."""
+
+
+class KeptFiles:
+    """The files of one kind in a folder, each with a name from a page; all pages get the list after a change."""
+
+    def __init__(
+        self,
+        node: GuardedNode,
+        kind: str,
+        template: Path,
+        read: Callable[[str], dict[str, Any] | None],
+        send: Sender,
+    ) -> None:
+        """`kind` is that of the message with the list; `template` has folder, suffix and the name of a nameless file.
+
+        `read` returns what pages get of a file with that text, None for one that they cannot show.
+        """
+        self._node = node
+        self._kind = kind
+        self._template = template
+        self._read = read
+        self._send = send
+
+    def save(self, name: str, text: str) -> None:
+        """Writes a file, in place of one with that name."""
+        self._change(lambda path: _written(path, text), name)
+
+    def delete(self, name: str) -> None:
+        """Removes a file."""
+        self._change(lambda path: path.unlink(missing_ok=True), name)
+
+    def _change(self, change: Callable[[Path], None], name: str) -> None:
+        path = self._template.with_stem(file_stem(name, self._template.stem))
+        self._node.threads.run_outside(lambda: change(path), lambda done: self.send_list())
+
+    def send_list(self) -> None:
+        """Sends the list to all pages, a new one among them."""
+        self._node.threads.run_outside(self._found, lambda found: self._send(0, self._kind, {"list": found}))
+
+    def _found(self) -> list[dict[str, Any]]:
+        paths = sorted(self._template.parent.glob(f"*{self._template.suffix}"))
+        return [{"name": path.stem, **shown} for path in paths if (shown := self._shown(path))]
+
+    def _shown(self, path: Path) -> dict[str, Any] | None:
+        try:
+            return self._read(read_text(path))
+        except (OSError, UnusableFileError, UnusableYamlError, LookupError, TypeError, ValueError, AttributeError):
+            return None  # as after a change by hand
+
+
+class Dances:
+    """Plays, saves and deletes dances, and tells pages which there are."""
+
+    def __init__(
+        self, node: GuardedNode, height: float, folder: Path, play: Callable[[String], None], send: Sender
+    ) -> None:
+        """`height` [m] is that of the robot, to which lengths of the steps refer; `play` publishes a motion."""
+        self._height = height
+        self._play = play
+        self._template = folder / "dance.yaml"
+        self.files = KeptFiles(node, "dances", self._template, _dance, send)
+
+    def execute(self, message: DanceMessage) -> None:
+        """Carries out a request of a page."""
+        text = motion_text(message.name, self._height, message.steps)
+        if message.act == "play" and message.steps:
+            file = f"{file_stem(message.name, self._template.stem)}.yaml"
+            self._play(messages.text(MotionRequest(file=file, text=text).data))
+        elif message.act == "save" and message.steps:
+            self.files.save(message.name, text)
+        elif message.act == "delete":
+            self.files.delete(message.name)
+
+
+class Profiles:
+    """Saves and deletes settings, and tells pages which there are."""
+
+    def __init__(self, node: GuardedNode, folder: Path, send: Sender) -> None:
+        """`folder` is that of the files."""
+        self.files = KeptFiles(node, "profiles", folder / "profile.json", _profile, send)
+
+    def execute(self, message: ProfileMessage) -> None:
+        """Carries out a request of a page."""
+        if message.act == "save":
+            self.files.save(message.name, json.dumps({"gait": message.gait, "values": message.values}, indent=2))
+        else:
+            self.files.delete(message.name)
+
+
+def motion_text(name: str, height: float, steps: Sequence[Mapping[str, Mapping[str, float]]]) -> str:
+    """The motion file of a dance, for a robot of that height [m]."""
+    rows = [
+        f"  - {kind}: {{{', '.join(f'{key}: {value:.6g}' for key, value in values.items())}}}\n"
+        for step in steps
+        for kind, values in step.items()
+    ]
+    word = re.sub(r"^(?![A-Za-z])", "dance_", re.sub(r"[^A-Za-z0-9_]", "_", file_stem(name, "dance")))
+    head = f"name: {word}\ndescription: Composed on the page.\nfor_height: {height:.6g}\n"
+    return f"{head}steps:\n{''.join(rows)}"
+
+
+def _written(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, text)
+
+
+def _dance(text: str) -> dict[str, Any] | None:
+    """Steps and text of a dance."""
+    found = parse(text, parser("safe"))["steps"]
+    steps = [{kind: {k: float(v) for k, v in values.items()} for kind, values in step.items()} for step in found]
+    known = all(len(step) == 1 and set(step) <= set(DANCE_STEPS) for step in steps)
+    return {"steps": steps, "text": text} if known else None
+
+
+def _profile(text: str) -> dict[str, Any]:
+    """Gait and values of a profile."""
+    found = json.loads(text)
+    return {"gait": str(found["gait"]), "values": {str(k): float(v) for k, v in found["values"].items()}}

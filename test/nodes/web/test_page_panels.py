@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Panels of the page in Chromium, on a phone: a dance is composed, played and kept; settings, profiles and undo."""
+
+import json
+import math
+
+import pytest
+from rcl_interfaces.msg import SetParametersResult
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import parameter_value_to_python
+from std_msgs.msg import String
+from support.phantomx import robot
+from support.real_time.ros_bench import services_ready
+from support.real_time.web.page_checks import PAGE_SIZE, SMALL
+
+from hexapod_control.config.motion_file import load_motion_text
+from hexapod_control.core.motions.motion_steps import PoseStep, WalkStep
+
+pytestmark = [pytest.mark.browser, pytest.mark.heavy]
+
+KINDS = "hexapod.dances.steps.map((step) => Object.keys(step)[0])"
+
+
+@pytest.fixture
+def phone(told):
+    told.page.resize(390, 844, touch=True)
+    yield told.page
+    told.page.js("hexapod.sheets.show('')")
+    told.page.resize(1280, 720)
+
+
+def press(page, selector):
+    page.js(f"document.querySelector('{selector}').click()")
+
+
+def test_a_dance_of_poses_and_walks_is_composed_played_and_kept(told, phone):
+    phone.click("[data-sheet=moves]")
+    phone.click("#dance-open")
+    phone.js("hexapod.body.set({ z: 0.02, roll: 0.1 })")
+    phone.click("#add-pose")
+    phone.click("#add-walk")
+    phone.click("#add-pose")
+    told.poses.clear()
+    phone.js(
+        "const slider = document.querySelectorAll('#dance-values input')[1]; slider.value = -0.01; slider.oninput(); 0"
+    )
+    told.until(lambda: told.poses and told.poses[-1].position.z == pytest.approx(-0.01), what="the robot follows")
+    assert phone.js(KINDS) == ["pose", "walk", "pose"]
+    assert phone.js(PAGE_SIZE) == [390, 844] and phone.js(SMALL) == []
+    press(phone, "#step-earlier")
+    assert phone.js(KINDS) == ["pose", "pose", "walk"]
+    phone.js("const e = document.querySelector('#dance-values input'); e.value = 2.5; e.oninput(); 0")
+    press(phone, "#dance-play")
+    told.until(lambda: told.motions, what="a motion")
+    request = json.loads(told.motions[-1].data)
+    motion = load_motion_text(request["file"], request["text"], robot())
+    assert [type(step) for step in motion.steps] == [PoseStep, PoseStep, WalkStep]
+    assert (motion.steps[0].z, motion.steps[1].duration) == (pytest.approx(0.02), 2.5)
+    press(phone, "#dance-save")
+    told.until(lambda: phone.js("hexapod.dances.saved.map(({name}) => name)") == ["Dance 1"])
+    press(phone, "#step-remove")
+    assert len(phone.js(KINDS)) == 2
+    press(phone, "#dance-new")
+    assert phone.js(KINDS) == []
+    phone.click("[data-sheet=moves]")
+    press(phone, "[data-act=dance_edit]")
+    assert phone.js(KINDS) == ["pose", "pose", "walk"]
+    told.motions.clear()
+    press(phone, "#dances [data-act=play]")
+    told.until(lambda: told.motions, what="the kept dance")
+    for _ in range(2):
+        press(phone, "#dances [data-act=record_delete]")
+    told.until(lambda: phone.js("hexapod.dances.saved") == [])
+
+
+# --- settings ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def parameters(told):
+    """The values of parameters that gait_planner was told, newest last; it reports its top speeds."""
+    found = []
+
+    def take(request, response):
+        found.append({each.name: parameter_value_to_python(each.value) for each in request.parameters})
+        speeds = [found[-1].get(f"{axis}.max_velocity", math.nan) for axis in ("linear.x", "linear.y", "angular.z")]
+        values = {"lift scale": "1.00", "top speeds": " ".join(f"{speed:.3f}" for speed in speeds)}
+        told.nodes["gait_planner"] = (0, "ok", values)
+        response.results = [SetParametersResult(successful=True) for _ in request.parameters]
+        return response
+
+    service = told.bench.probe.create_service(SetParameters, "gait_planner/set_parameters", take)
+    told.until(lambda: services_ready(told.node, "gait_planner/set_parameters"), what="the service")
+    yield found
+    told.bench.probe.destroy_service(service)
+
+
+@pytest.fixture
+def settings(phone):
+    phone.click("[data-sheet=drive]")
+    press(phone, "#settings-button")
+    yield phone
+    phone.js("hexapod.settings.change({dead_zone: 6, curve: 0, sounds: 0}); hexapod.settings.undone = []; 0")
+
+
+def move(page, slider, value):
+    found = f"document.querySelector('{slider}')"
+    page.js(f"{found}.value = {value}; {found}.dispatchEvent(new Event('input')); 0")
+
+
+def test_a_top_speed_holds_for_every_driver_and_is_undone(told, settings, parameters):
+    assert settings.js(PAGE_SIZE) == [390, 844] and settings.js(SMALL) == []
+    told.until(lambda: told.text("#top-vx-text") == "as fast as it can")
+    move(settings, "#top-vx", 0.5)
+    told.until(lambda: parameters, what="parameters of gait_planner")
+    assert (parameters[0]["linear.x.max_velocity"], parameters[0]["linear.x.min_velocity"]) == (0.1, -0.1)
+    assert math.isnan(parameters[0]["angular.z.max_velocity"])
+    told.until(lambda: settings.js("hexapod.robot.status.top_speeds") == [0.1, None, None], what="as it reports")
+    assert told.text("#top-vx-text") == "0.10 m/s" and told.text("#undo") == "Undo: top speeds"
+    press(settings, "#undo")
+    told.until(lambda: math.isnan(parameters[-1]["linear.x.max_velocity"]))
+    told.until(lambda: told.text("#top-vx-text") == "as fast as it can")
+    press(settings, "#undo")
+    told.until(lambda: told.text("#hint") == "Nothing has been changed.")
+
+
+def test_dead_zone_and_curve_shape_the_sticks_and_every_change_is_undone_in_turn(told, settings):
+    def command(deflection):
+        return settings.js(f"hexapod.shape({deflection})")
+
+    straight = command(0.5)
+    move(settings, "#dead_zone", 20)
+    move(settings, "#curve", 100)
+    assert (command(0.19), command(-0.2), command(1.0), command(-1.0)) == (0.0, 0.0, 1.0, -1.0)
+    assert command(0.6) == pytest.approx(0.5**3) and command(-0.6) == -command(0.6)
+    told.until(lambda: told.text("#curve-text") == "100 %")
+    settings.js("hexapod.sheets.show('')")
+    x, y = settings.spot("#left")
+    settings.touch("Start", thumb=(x, y))
+    settings.touch("Move", thumb=(x, y - 0.6 * 0.36 * settings.box("#left")[2]))
+    told.until(lambda: told.velocity.vx == pytest.approx(0.5**3 * 0.5 * 0.2, rel=0.1), what="the command of the curve")
+    settings.touch("End")
+    told.rest()
+    settings.js("hexapod.sheets.open('settings')")
+    press(settings, "#undo")
+    assert command(0.5) == straight
+
+
+def test_a_gamepad_is_shown_as_it_is_read(told, settings):
+    told.until(lambda: told.text("#pad-live") == "No gamepad: press one of its buttons.")
+    pressed = [{"pressed": index in (4, 12), "value": 0.0} for index in range(17)]
+    pad = {"id": "Pad X", "index": 0, "connected": True, "mapping": "standard", "axes": (0, -1, 0.5, 0)}
+    pad["buttons"] = pressed
+    settings.js(f"navigator.getGamepads = () => {json.dumps([pad])}; 0")
+    told.until(lambda: told.text("#pad-live").startswith("Pad X"))
+    _, mode, axes, buttons = told.text("#pad-live").split("\n")
+    assert axes.split() == ["0.00", "-1.00", "0.47", "0.00"] and buttons == "L1 ▲" and "walk" in mode.lower()
+    settings.js("navigator.getGamepads = () => []; 0")
+    told.until(lambda: told.text("#pad-live").startswith("No gamepad"))
+    settings.js("delete navigator.getGamepads; 0")
+    told.rest()
+
+
+def test_sounds_tell_of_stops_and_alarms_only_if_they_are_wanted(told, settings):
+    settings.click("#stop")
+    told.until(lambda: "stop" in told.called)
+    assert settings.js("hexapod.played") == []
+    press(settings, "#sounds")
+    settings.click("#stop")
+    told.until(lambda: settings.js("hexapod.played.at(-1)") == "stop")
+    told.tell("fallen")
+    told.until(lambda: settings.js("hexapod.played.at(-1)") == "warn", what="an alarm")
+
+
+def test_a_profile_keeps_all_settings_on_the_robot_and_one_press_uses_it(told, settings, parameters):
+    gaits = told.bench.listen(String, "gait")
+    move(settings, "#curve", 50)
+    settings.js("document.querySelector('#profile-name').value = 'Kind'")
+    press(settings, "#profile-save")
+    told.until(lambda: "Kind" in told.text("#profiles"))
+    move(settings, "#curve", 0)
+    assert settings.js("hexapod.feel.curve") == 0
+    press(settings, "#profiles button")
+    told.until(lambda: gaits and parameters, what="the settings of the robot")
+    assert gaits[-1].data == "tripod" and settings.js("hexapod.feel.curve") == 50
+    press(settings, "#undo")
+    assert settings.js("hexapod.feel.curve") == 0
+    press(settings, "#profiles [data-act=record_delete]")
+    press(settings, "#profiles [data-act=record_delete]")
+    told.until(lambda: told.text("#profiles") == "")
