@@ -118,7 +118,15 @@ class WebNode(GuardedNode):
         height = robot_file.robot.walk.height
         self._dances = Dances(self, height, usage_folder() / "dances", self.commands.play, self.server.send)
         self._profiles = Profiles(self, usage_folder() / "profiles", self.server.send)
-        self._executions: Mapping[type, Callable[[Any], None]] = {  # of commands; those of all others: `_command`
+        self._executions = self._by_message()
+        self._status_timer = self.create_timer(STATUS_PERIOD_S, self._send_status, clock=self.steady)
+        self._status_timer.cancel()  # runs while there is a client
+        self._trouble: tuple[ReportLevel, str] | None = None  # level and text of a failure to open the port
+        self._open()
+
+    def _by_message(self) -> Mapping[type, Callable[[Any], None]]:
+        """What carries a command out, by the class of its message; `_command` does for all others."""
+        return {
             QueryMessage: lambda command: self._answer(command.client, command.body),
             RecordingMessage: lambda command: self._recorder.execute(command.client, command.body),
             LaboratoryMessage: lambda command: self._laboratory.request(command.client, command.body),
@@ -126,10 +134,6 @@ class WebNode(GuardedNode):
             RouteMessage: lambda command: self._routes.execute(command.body),
             DanceMessage: self._dance,
         }
-        self._status_timer = self.create_timer(STATUS_PERIOD_S, self._send_status, clock=self.steady)
-        self._status_timer.cancel()  # runs while there is a client
-        self._trouble: tuple[ReportLevel, str] | None = None  # level and text of a failure to open the port
-        self._open()
 
     def _open(self) -> None:
         wanted = self.settings.port
