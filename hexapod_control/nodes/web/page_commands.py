@@ -115,34 +115,35 @@ class PageCommands:
         self._waiting: list[PendingCall] = []
         self._timer = node.create_timer(PERIOD_S, self._repeat, clock=node.steady)
         self._timer.cancel()  # runs while a page drives
+        self._executions = self._by_message()
 
     def execute(self, command: Forward) -> None:
         """Carries out a command; ClientSessions has checked that the client may send it."""
-        body = command.body
-        if isinstance(body, DriveMessage):
-            self._take_velocity(body, command.until)
-        elif isinstance(body, PoseMessage):
-            self._pose.publish(messages.body_pose_message(BodyPose(**asdict(body))))
-        elif isinstance(body, GaitMessage):
-            self._gait.publish(messages.text(body.name))
-        elif isinstance(body, LegMessage):
-            self._change_leg(command.client, body)
-        elif isinstance(body, PlayMessage):
-            self._play(command.client, body.name)
-        elif isinstance(body, PermissionMessage):
-            self._permission.publish(messages.text(answer_text(body.request, allowed=body.allowed)))
-        elif isinstance(body, PushMessage):
-            self._push.publish(Wrench(force=Vector3(x=body.x, y=body.y)))
-        elif isinstance(body, WorldMessage):
-            self._set(command.client, SIMULATOR, asdict(body))
-        elif isinstance(body, LiftMessage):
-            self._set(command.client, PLANNER, {"lift_scale": body.share})
-        elif isinstance(body, LimitsMessage):
-            self._set(command.client, PLANNER, _top_speeds(body))
-        elif isinstance(body, SpeedMessage):
-            self.speed = body.share
-        elif isinstance(body, RequestMessage):
-            self._request(command.client, body.what)
+        if isinstance(command.body, DriveMessage):
+            self._take_velocity(command.body, command.until)
+        elif type(command.body) in self._executions:
+            self._executions[type(command.body)](command.client, command.body)
+
+    def _by_message(self) -> Mapping[type, Callable[[int, Any], None]]:
+        """What carries out the command of a page, by the class of its message."""
+        return {
+            PoseMessage: lambda page, body: self._pose.publish(messages.body_pose_message(BodyPose(**asdict(body)))),
+            GaitMessage: lambda page, body: self._gait.publish(messages.text(body.name)),
+            LegMessage: self._change_leg,
+            PlayMessage: lambda page, body: self._play(page, body.name),
+            PermissionMessage: lambda page, body: self._permission.publish(
+                messages.text(answer_text(body.request, allowed=body.allowed))
+            ),
+            PushMessage: lambda page, body: self._push.publish(Wrench(force=Vector3(x=body.x, y=body.y))),
+            WorldMessage: lambda page, body: self._set(page, SIMULATOR, asdict(body)),
+            LiftMessage: lambda page, body: self._set(page, PLANNER, {"lift_scale": body.share}),
+            LimitsMessage: lambda page, body: self._set(page, PLANNER, _top_speeds(body)),
+            SpeedMessage: self._take_speed,
+            RequestMessage: lambda page, body: self._request(page, body.what),
+        }
+
+    def _take_speed(self, page: int, body: SpeedMessage) -> None:
+        self.speed = body.share
 
     def _change_leg(self, page: int, body: LegMessage) -> None:
         """Requests that a leg is lost or returned; a refusal is sent to this page."""

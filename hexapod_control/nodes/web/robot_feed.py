@@ -195,10 +195,10 @@ class RobotFeed:
         self._imu = NewestMessage(node, Imu, "imu/data", _tilt, SENSOR)
         self._odometry = NewestMessage(node, Odometry, "odom", _planar)
         self._truth = NewestMessage(node, Odometry, "simulator/floating_base_state", _planar)
-        if stamped:
-            self._command = NewestMessage(node, TwistStamped, "cmd_vel", lambda stamped: messages.twist(stamped.twist))
-        else:
-            self._command = NewestMessage(node, TwistMessage, "cmd_vel", messages.twist)
+        kind = TwistStamped if stamped else TwistMessage
+        self._command = NewestMessage(
+            node, kind, "cmd_vel", lambda message: messages.twist(getattr(message, "twist", message))
+        )
         self._margin = NewestMessage(node, Float64, "stability_margin", lambda message: message.data)
         self._battery = NewestMessage(node, BatteryState, "battery_state", _battery)
         self._subscribe(node)
