@@ -23,6 +23,7 @@ from sensor_msgs.msg import CompressedImage
 from std_msgs.msg import String
 from support.paths import ROOT
 from support.real_time.programs import HEXAPOD, SimulationCommand, until
+from support.suite.soak import some
 
 from hexapod_control.cli.drive.assistant_tools import server
 from hexapod_control.clients.assistant import Assistant, AssistantLimits, Permission
@@ -38,6 +39,9 @@ from hexapod_control.ros.qos import DISPLAY
 pytestmark = [pytest.mark.heavy, pytest.mark.physics]
 
 WAIT_S = 60.0  # for anything
+SPEED = 0.9  # share of the largest
+RADIUS_M = 1.0
+DRIFT_M = 0.05  # of odometry, and way of a stop
 REPORTS = {"state", "where_am_i", "what_do_you_see", "camera_image", "faults", "stop"}
 MOTIONS = {"walk", "turn", "stand", "sit", "list_motions", "play_motion"}
 OPTIONS = ConnectionOptions(stamped=stamped_by_default())
@@ -140,7 +144,8 @@ def robot():
 @pytest.fixture(scope="module")
 def assistant(robot):
     """The client of an assistant that may walk a metre far, as the only one."""
-    opened = Client("--allow", "move", "--speed", "0.9", "--radius", "1.0")
+    opened = Client("--allow", "move", "--speed", str(SPEED), "--radius", str(RADIUS_M))
+    opened.home = robot.truth.last.pose
     yield opened
     opened.close()
 
@@ -221,7 +226,52 @@ def test_of_a_flood_of_motions_one_is_carried_out_and_within_its_speed(robot, as
     assert sum(call.result()[0] for call in walks) == 1
     assert all("another motion runs" in call.result()[1] for call in walks if not call.result()[0])
     assert all(call.result()[0] for call in states)
-    assert fastest <= 0.9 * 1.2 * robot.maxima.vx
+    assert fastest <= SPEED * 1.2 * robot.maxima.vx
+    at_rest(robot)
+
+
+def script(seed):
+    """Calls of a hasty or hostile assistant, each with the seconds to its next one; inf: it waits for the answer."""
+    rng = np.random.default_rng(seed)
+
+    def call():
+        kind = rng.integers(10)
+        if kind < 3:
+            return ABUSE[rng.integers(len(ABUSE))]
+        return [
+            ("walk", {"forward_m": rng.uniform(-1.5, 1.5), "left_m": rng.uniform(-0.5, 0.5)}),
+            ("walk", {"forward_m": rng.uniform(-0.2, 0.2)}),
+            ("turn", {"degrees": rng.uniform(-200.0, 200.0)}),
+            ("play_motion", {"name": rng.choice(["bow", "wave", "nothing"])}),
+            ("sit", {}),
+            ("stand", {}),
+            ("stop", {}),
+        ][kind - 3]
+
+    calls = [(*call(), rng.choice([0.0, 0.3, 2.0, math.inf])) for _ in range(6)]
+    return calls + calls[:2] * int(rng.integers(2))  # replayed
+
+
+@pytest.mark.parametrize("seed", some(range(50), 0))
+def test_no_script_of_an_assistant_exceeds_a_limit_and_the_robot_stands_after_it(seed, robot, assistant):
+    at_rest(robot)
+    spin(robot, lambda: robot.maxima.vx > 0.0, "the limits")
+    fastest = SPEED * 1.2 * robot.maxima.vx
+    before = robot.truth.last
+    for name, arguments, pause in script(seed):
+        asked = assistant.begin(name, **arguments)
+        end = time.monotonic() + min(pause, 5.0)
+        while time.monotonic() < end and not (pause == math.inf and asked.done()):
+            robot.spin(0.02)
+            now = robot.truth.last
+            if now.time > before.time + 0.5:
+                assert math.dist(now.pose[:2], before.pose[:2]) <= fastest * (now.time - before.time)
+                assert math.dist(now.pose[:2], assistant.home[:2]) <= RADIUS_M + DRIFT_M
+                before = now
+    answer = done(robot, assistant.begin("stop"), "the stop")
+    assert answer[0], answer
+    if robot.state in ("sitting", "sinking", "rising"):  # a stop ends these half-way, too
+        assert done(robot, assistant.begin("stand"), "standing up")[0]
     at_rest(robot)
 
 
