@@ -196,9 +196,7 @@ class RobotFeed:
         self._odometry = NewestMessage(node, Odometry, "odom", _planar)
         self._truth = NewestMessage(node, Odometry, "simulator/floating_base_state", _planar)
         kind = TwistStamped if stamped else TwistMessage
-        self._command = NewestMessage(
-            node, kind, "cmd_vel", lambda message: messages.twist(getattr(message, "twist", message))
-        )
+        self._command = NewestMessage(node, kind, "cmd_vel", _velocity)
         self._margin = NewestMessage(node, Float64, "stability_margin", lambda message: message.data)
         self._battery = NewestMessage(node, BatteryState, "battery_state", _battery)
         self._subscribe(node)
@@ -424,6 +422,11 @@ class RobotFeed:
             "battery": self._battery.read(MAX_BATTERY_AGE_S),
             **self._summary,
         }
+
+
+def _velocity(message: Any) -> Twist:
+    """The velocity of a Twist or TwistStamped."""
+    return messages.twist(getattr(message, "twist", message))
 
 
 def _battery(message: BatteryState) -> dict[str, float | None] | None:
