@@ -82,6 +82,10 @@ setup(
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),
+        (
+            f"share/{NAME}/docs",
+            [f"docs/{name}.md" for name in ("assistant", "motions", "troubleshooting")],
+        ),  # hexapod mcp
         *tree("config"),
         *tree("launch"),
         *tree("urdf"),

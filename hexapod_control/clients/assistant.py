@@ -47,7 +47,7 @@ from hexapod_control.core.steering.path_following import (
 )
 from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.nodes.web.camera_feed import IMAGE_TOPIC, image_type
-from hexapod_control.ros.qos import COMMAND, DISPLAY, EVENTS
+from hexapod_control.ros.qos import COMMAND, DISPLAY, EVENTS, LATCHED
 from hexapod_control.ros.row_messages import MessageError
 from hexapod_control.ros.terrain_messages import terrain_grid
 
@@ -134,11 +134,13 @@ class AssistantClient(PatrolClient):
         self.health: Mapping[str, tuple[str, str]] = {}  # level and message of each node
         self._prefix = f"{self._node.get_namespace().rstrip('/')}/"
         self._map: tuple[float, TerrainGrid] | None = None  # [s] steady time at which it came
+        self.description = ""  # URDF of the robot
         self._answers: list[str] = []
         self._requests = self._node.create_publisher(String, REQUEST_TOPIC, EVENTS)
         self._node.create_subscription(String, ANSWER_TOPIC, self._on_answer, EVENTS)
         self._images: list[Future[tuple[str, bytes]]] = []  # that wait for the next image
         self._camera: Any = None  # the subscription, while one waits
+        self._node.create_subscription(String, "robot_description", self._on_description, LATCHED)
         self._node.create_subscription(PointCloud2, "terrain_map", self._on_map, COMMAND)
         self._node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, EVENTS)
 
@@ -152,6 +154,9 @@ class AssistantClient(PatrolClient):
             if status.name.startswith(self._prefix)
         }
         self.health = {**self.health, **heard}
+
+    def _on_description(self, message: String) -> None:
+        self.description = message.data
 
     def _on_map(self, message: PointCloud2) -> None:
         with suppress(MessageError):
@@ -295,6 +300,12 @@ class Assistant:
                 "no terrain_map arrives: the robot is blind; has it a depth camera, and does terrain_map run?"
             )
         return ground_view(grid, self._here())
+
+    def description(self) -> str:
+        """The URDF of the robot. Raises RobotError."""
+        if not self._robot.description:
+            raise RobotError("no node publishes robot_description: is the robot running?")
+        return self._robot.description
 
     def image(self) -> tuple[str, bytes]:
         """The next image of the camera: `jpeg` or `png`, and its data. Raises RobotError."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import Image, MCPServer
@@ -17,6 +18,7 @@ from pydantic import Field
 from hexapod_control.clients.assistant import FORWARD, LEFT, TURN, Assistant, Motion, Permission
 from hexapod_control.config.errors import RobotError
 from hexapod_control.config.motion_file import known_motions
+from hexapod_control.config.shipped_files import share
 from hexapod_control.core.quantity import Quantity, QuantityError
 
 INSTRUCTIONS = (
@@ -42,7 +44,16 @@ def server(assistant: Assistant) -> MCPServer[Any]:
     made: MCPServer[Any] = MCPServer("hexapod", instructions=INSTRUCTIONS, log_level="ERROR")
     for tool in (*_reports(assistant), *(_motions(assistant) if moves else ())):
         made.add_tool(tool)
+    made.resource("hexapod://robot", title="URDF of the robot", mime_type="application/xml")(assistant.description)
+    for path in sorted(share("docs").glob("*.md")):
+        _add_page(made, path)
     return made
+
+
+def _add_page(made: MCPServer[Any], path: Path) -> None:
+    @made.resource(f"hexapod://docs/{path.stem}", title=f"Documentation: {path.stem}", mime_type="text/markdown")
+    def page() -> str:
+        return path.read_text(encoding="utf-8")
 
 
 def _reports(assistant: Assistant) -> tuple[Callable[..., Any], ...]:

@@ -98,6 +98,10 @@ class Client:
     def tools(self):
         return asyncio.run_coroutine_threadsafe(self._client.list_tools(), self._loop).result(WAIT_S).tools
 
+    def read(self, uri):
+        reading = asyncio.run_coroutine_threadsafe(self._client.read_resource(uri), self._loop)
+        return reading.result(WAIT_S).contents[0].text
+
     def close(self):
         self._loop.call_soon_threadsafe(self._closing.set)
         self._thread.join(WAIT_S)
@@ -126,7 +130,7 @@ class Person(RobotClient):
 @pytest.fixture(scope="module")
 def robot():
     """A simulated robot in a process of its own, and a client that sees how it truly moves."""
-    simulation = SimulationCommand("--one-process", "--no-web", "--no-frames", "--stay")
+    simulation = SimulationCommand("--one-process", "--no-web", "--stay")
     try:
         with SimulationClient(OPTIONS) as watcher:
             spin(watcher, lambda: watcher.state == "sitting" and not watcher.missing(), "a robot that sits")
@@ -187,6 +191,9 @@ def test_a_permitted_assistant_walks_turns_and_comes_back(robot, assistant):
     tools = assistant.tools()
     assert {tool.name for tool in tools} == REPORTS | MOTIONS
     assert all(tool.description for tool in tools)
+    assert "<robot" in assistant.read("hexapod://robot") and "hexapod" in assistant.read(
+        "hexapod://docs/troubleshooting"
+    )
     start = robot.truth.last.pose
     for name, arguments in (("walk", {"forward_m": 0.3}), ("turn", {"degrees": 90.0})):
         answer = done(robot, assistant.begin(name, **arguments), name)
