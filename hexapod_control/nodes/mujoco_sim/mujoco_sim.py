@@ -18,7 +18,7 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Wrench
 from rosgraph_msgs.msg import Clock as ClockMessage
-from sensor_msgs.msg import CompressedImage, JointState
+from sensor_msgs.msg import CameraInfo, CompressedImage, JointState
 from std_srvs.srv import SetBool, Trigger
 from visualization_msgs.msg import MarkerArray
 
@@ -42,9 +42,10 @@ from hexapod_control.ros.qos import COMMAND, DISPLAY, EVENTS, LATCHED
 from hexapod_control.ros.row_messages import JointLayout
 from hexapod_control.ros.started_files import started_mapping, started_robot
 from hexapod_control.ros.static_frames import publish_mounting
+from hexapod_control.ros.terrain_messages import Lens, camera_info_message
 from hexapod_control.servos.driver.target_follower import TargetFollower
 from hexapod_control.servos.driver.torque_switch import HOW_TO_ARM
-from hexapod_control.sim.mujoco_model import front_camera_pose
+from hexapod_control.sim.mujoco_model import FIELD_OF_VIEW_DEG, front_camera_pose
 from hexapod_control.sim.rendering.front_camera import FrontCamera
 from hexapod_control.sim.rendering.state_recording import StateRecording
 from hexapod_control.sim.simulation import Simulation
@@ -267,8 +268,12 @@ class CameraOutput:
         self._period = 1.0 / settings.camera_rate
         self._last = -math.inf
         width = settings.camera_width
-        self._camera = FrontCamera((width, 3 * width // 4), self._take, self._failed)
+        height = 3 * width // 4
+        self._camera = FrontCamera((width, height), self._take, self._failed)
         self._images = node.create_publisher(CompressedImage, "image_raw/compressed", DISPLAY)
+        self._infos = node.create_publisher(CameraInfo, "camera_info", DISPLAY)
+        focal = height / (2.0 * math.tan(math.radians(FIELD_OF_VIEW_DEG) / 2.0))
+        self._lens = Lens((focal, focal), ((width - 1) / 2.0, (height - 1) / 2.0), (width, height))
         (x, y, z), pitch = front_camera_pose(robot)
         pose = BodyPose(x=x, y=y, z=z, roll=-math.pi / 2.0 - pitch, yaw=-math.pi / 2.0)
         self._frame = publish_mounting(node, prefix, "camera_optical_frame", pose)
@@ -289,6 +294,8 @@ class CameraOutput:
         message.header.stamp = stamp
         message.header.frame_id = self._frame
         self._node.run_in_executor(partial(self._images.publish, message))
+        info = camera_info_message(self._lens, self._frame, stamp)
+        self._node.run_in_executor(partial(self._infos.publish, info))
 
     def _failed(self, reason: str) -> None:
         self._node.run_in_executor(partial(self._node.report, "camera", ReportLevel.ERROR, f"no images: {reason}"))

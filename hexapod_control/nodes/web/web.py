@@ -95,7 +95,7 @@ class WebNode(GuardedNode):
         self.feed = RobotFeed(
             self, robot_file.robot, settings.enable_stamped_cmd_vel, self._refused, mapping, self._processes.can_restart
         )
-        self._camera = CameraFeed(self, self.server.send)
+        self._camera = CameraFeed(self, robot_file.robot, self.server.send)
         folder = RecordingFolder(_recordings_path(settings.recordings), round(1e6 * settings.recordings_limit))
         files = settings.robot, settings.joint_mapping
         self._recorder = PageRecorder(self, folder, self.server.downloads, files, self._reply)

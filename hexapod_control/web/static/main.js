@@ -60,12 +60,12 @@ await useLanguage(language);
 const charts = new Charts($("strips"), $("signal"));
 const diagram = new GaitDiagram($("gait-diagram"), $("foot-forces"));
 const motionPanel = new MotionPanel(document, connection);
-const camera = new Camera(document, connection);
 const people = new PeoplePanel(document, connection);
 const health = new HealthPanel(document);
 var logPanel = new LogPanel(document);
 const recordings = new Recordings(document, connection, { shows: showReplay, draws: drawRobot, hint: (text) => header.hint(text) });
 const map = new RouteMap($("map-canvas"), projections, (name) => routes.marked(name), () => $("goal-walk").click());
+const camera = new Camera(document, connection, projections, map);
 const routes = new RoutesPanel(document, connection, map, () => showPicture("map"));
 const dances = new DancePanel(document, connection, body, () => {
   sheets.open("dance");
@@ -477,6 +477,7 @@ function frame(now) {
   projections.draw(now);
   map.draw();
   settingsPanel.draw();
+  camera.draw(now);
   if (charts.draw(now)) diagram.draw(charts.pausedAt ?? now);
   scene?.draw(now);
 }
@@ -489,4 +490,4 @@ logPanel.show();
 connection.open();
 requestAnimationFrame(frame);
 setInterval(update, 1000);
-Object.assign(globalThis, { hexapod: { connection, feel, played, shape, settings: settingsPanel, map, dances, velocity, body, projections, charts, motionPanel, posePanel, robot, people, path, header, sheets, recordings, log: logPanel, get scene() { return scene; } } });
+Object.assign(globalThis, { hexapod: { connection, camera, feel, played, shape, settings: settingsPanel, map, dances, velocity, body, projections, charts, motionPanel, posePanel, robot, people, path, header, sheets, recordings, log: logPanel, get scene() { return scene; } } });

@@ -18,7 +18,7 @@ from hexapod_control.nodes.mujoco_sim.simulation_output import LidarOutput, Simu
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.row_messages import FootLayout, JointLayout, xyz
-from hexapod_control.sim.mujoco_model import front_camera_pose
+from hexapod_control.sim.mujoco_model import FIELD_OF_VIEW_DEG, front_camera_pose
 from hexapod_control.sim.simulation import ImuNoise, InertialReading, SimulationReading
 from hexapod_control.sim.world_settings import LidarSettings
 
@@ -184,6 +184,9 @@ def test_images_are_three_quarters_as_high_as_wide_and_carry_stamp_and_frame(cam
     (image,) = node.sent("image_raw/compressed")
     assert (image.format, bytes(image.data)) == ("jpeg", b"jpeg data")
     assert (image.header.frame_id, image.header.stamp) == ("a/camera_optical_frame", STAMP)
+    (info,) = node.sent("camera_info")
+    assert (info.header, info.width, info.height) == (image.header, 320, 240)
+    assert 2 * math.atan(120 / info.k[4]) == pytest.approx(math.radians(FIELD_OF_VIEW_DEG)) and info.k[0] == info.k[4]
     shots.failed("no graphics")
     assert node.report_of("camera") == (ReportLevel.ERROR, "no images: no graphics")
     output.close()

@@ -5,6 +5,7 @@ import base64
 
 import pytest
 from sensor_msgs.msg import CompressedImage
+from support.phantomx import robot
 
 from hexapod_control.nodes.web import camera_feed
 from hexapod_control.nodes.web.camera_feed import IMAGE_TOPIC, CameraFeed
@@ -18,7 +19,7 @@ class Pages:
     def __init__(self, bench):
         self.bench, self.sent = bench, []
         self.node = bench.add(GuardedNode("web"))
-        self.feed = CameraFeed(self.node, lambda *message: self.sent.append(message))
+        self.feed = CameraFeed(self.node, robot(), lambda *message: self.sent.append(message))
 
     def start_camera(self):
         self.camera = self.bench.probe.create_publisher(CompressedImage, IMAGE_TOPIC, DISPLAY)

@@ -2,6 +2,7 @@
 """What the page shows of messages, at times that the test sets: how long they count, and what follows from them."""
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,6 +18,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from hexapod_control.core.kinematics.body_pose import BodyPose, Placement
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.robot import Camera
 from hexapod_control.nodes.web import camera_feed, robot_feed
 from hexapod_control.nodes.web.camera_feed import CameraFeed
 from hexapod_control.nodes.web.robot_feed import (
@@ -30,7 +32,9 @@ from hexapod_control.nodes.web.robot_feed import (
     RobotFeed,
 )
 from hexapod_control.ros import messages
+from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.row_messages import FootLayout, JointLayout
+from hexapod_control.ros.terrain_messages import Lens, camera_info_message
 
 STAMP = messages.time(7_000_000_000)
 DRAWN = ("joint_states", "foot_targets", "foot_states", "odom", "simulator/floating_base_state", "cmd_vel")
@@ -377,7 +381,9 @@ def camera(monkeypatch):
     time, sent = Moment(), []
     monkeypatch.setattr(camera_feed, "time", time)
     node = PlainNode(moment=time)
-    return SimpleNamespace(feed=CameraFeed(node, lambda *what: sent.append(what)), node=node, time=time, sent=sent)
+    return SimpleNamespace(
+        feed=CameraFeed(node, robot(), lambda *what: sent.append(what)), node=node, time=time, sent=sent
+    )
 
 
 def test_an_image_goes_once_to_each_page_that_asked_and_in_the_format_that_it_has(camera):
@@ -399,7 +405,7 @@ def test_a_camera_is_released_after_five_seconds_without_a_request(camera):
     camera.feed.request(1)
     camera.time.now += 4.9
     camera.feed.watch()
-    assert set(camera.node.callbacks) == {"image_raw/compressed"}
+    assert set(camera.node.callbacks) == {"image_raw/compressed", "camera_info", "/tf_static"}
     camera.feed.request(2)
     camera.time.now += 4.9
     camera.feed.watch()
@@ -411,3 +417,32 @@ def test_a_camera_is_released_after_five_seconds_without_a_request(camera):
     camera.feed.request(3)
     camera.node.deliver("image_raw/compressed", CompressedImage(format="jpeg", data=b"a"))
     assert [to for to, *_ in camera.sent] == [3]
+
+
+def shot(camera, frame):
+    """What a page that asks is told of the view of an image with a frame id."""
+    camera.feed.request(1)
+    image = CompressedImage(format="jpeg", data=b"a")
+    image.header.frame_id = frame
+    camera.node.deliver("image_raw/compressed", image)
+    return camera.sent[-1][2].get("view")
+
+
+def test_the_view_of_an_image_is_that_of_its_frame_and_lens_or_of_the_camera_in_the_robot_file(camera):
+    assert shot(camera, "camera_optical_frame") is None
+    ahead = Camera("other", (0.1, 0.0, 0.1), (0.0, 0.0, 0.0), fov=(math.pi / 2, math.pi / 3))
+    down = Camera("nose", (0.2, 0.0, 0.1), (0.0, math.pi / 2, 0.0))
+    camera.feed = CameraFeed(
+        camera.node, replace(robot(), cameras=(ahead, down)), lambda *what: camera.sent.append(what)
+    )
+    usual = shot(camera, "unknown")
+    assert usual["at"] == ahead.position and usual["lens"] == pytest.approx([0.5, math.sqrt(3) / 2, 0.5, 0.5])
+    assert usual["axes"] == [0, 0, 1, -1, 0, 0, 0, -1, 0]
+    assert shot(camera, "a/nose_color_optical_frame")["at"] == down.position
+    pose = BodyPose(0.3, 0.1, 0.2, -math.pi / 2, 0.0, -math.pi / 2)
+    stamp = messages.time(0)
+    placed = messages.transform_message("a/base_link", "a/nose_color_optical_frame", pose, stamp)
+    camera.node.deliver("/tf_static", TFMessage(transforms=[placed]))
+    camera.node.deliver("camera_info", camera_info_message(Lens((320.0, 240.0), (319.5, 239.5), (640, 480)), "", stamp))
+    exact = shot(camera, "a/nose_color_optical_frame")
+    assert exact == {"at": (0.3, 0.1, 0.2), "axes": pytest.approx(usual["axes"], abs=1e-5), "lens": [0.5] * 4}

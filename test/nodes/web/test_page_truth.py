@@ -2,23 +2,36 @@
 """The page in a real Chromium shows the true state of a scripted robot, and explains controls without effect."""
 
 import itertools
+import json
+import math
 import re
 import threading
 
+import mujoco
+import numpy as np
 import pytest
 from geometry_msgs.msg import Point as PointMessage
 from rclpy.duration import Duration
-from sensor_msgs.msg import CompressedImage
+from sensor_msgs.msg import CameraInfo, CompressedImage
 from std_msgs.msg import String
 from support.phantomx import robot
 from support.real_time.web.page_checks import COVERED, png
 from support.real_time.web.scripted_robot import FINE
 from visualization_msgs.msg import Marker, MarkerArray
 
+from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.motions.motion_approval import ANSWER_TOPIC, PERIOD_S, REQUEST_TOPIC, MotionRequest
 from hexapod_control.core.names import joint_names
 from hexapod_control.nodes.web import camera_feed
+from hexapod_control.ros import messages
+from hexapod_control.ros.message_types import TFMessage
+from hexapod_control.ros.qos import LATCHED
+from hexapod_control.ros.terrain_messages import Lens, camera_info_message
+from hexapod_control.sim.mujoco_model import FIELD_OF_VIEW_DEG, FRONT_CAMERA, front_camera_pose
+from hexapod_control.sim.simulation import Simulation
+from hexapod_control.sim.world_settings import WorldSettings
 from hexapod_control.web.robot_condition import MAX_NODE_SILENCE_S
 
 pytestmark = [pytest.mark.browser, pytest.mark.heavy]
@@ -426,15 +439,26 @@ def test_the_camera_is_shown_on_request_and_costs_nothing_otherwise(told, monkey
     assert camera.get_subscription_count() == 0
     told.page.click("#camera-button")
 
+    stamp = told.bench.probe.get_clock().now().to_msg()
+    frames = told.bench.probe.create_publisher(TFMessage, "/tf_static", LATCHED)
+    placed = messages.transform_message("base_link", "eye_frame", BodyPose(0.15, 0.0, 0.05, -1.8, 0.0, -1.57), stamp)
+    frames.publish(TFMessage(transforms=[placed]))
+    infos = told.bench.probe.create_publisher(CameraInfo, "camera_info", 1)
+
     def shoot():
         image = CompressedImage(format="png", data=png(7, 3))
+        image.header.frame_id = "eye_frame"
         image.header.stamp = (told.bench.probe.get_clock().now() - Duration(seconds=0.5)).to_msg()
         camera.publish(image)
+        infos.publish(camera_info_message(Lens((6.0, 6.0), (3.0, 1.0), (7, 3)), "eye_frame", stamp))
 
     timer = told.bench.probe.create_timer(0.05, shoot)
     size = "[document.querySelector('#camera').naturalWidth, document.querySelector('#camera').naturalHeight]"
     told.until(lambda: told.page.js(size) == [7, 3], what="an image")
     told.until(lambda: re.match(r"image [5-9]\d\d ms old, ", told.text("#camera-note")), what="the age of the image")
+    told.page.js("hexapod.map.route = [[0.6, 0], [1.2, 0.3]]; 0")
+    told.until(lambda: told.page.js("hexapod.camera.lines.map(([kind]) => kind)") == ["horizon", "way"], what="the way")
+    told.page.js("hexapod.map.route = []; 0")
     told.page.resize(844, 390, touch=True)
     assert told.page.js(OVER_IMAGE) == ["left", "right", "stop", "estop", "step"], "they lie over the image"
     assert told.page.js(COVERED) == []
@@ -445,7 +469,51 @@ def test_the_camera_is_shown_on_request_and_costs_nothing_otherwise(told, monkey
     told.until(lambda: camera.get_subscription_count() == 0, what="the end of the subscription")
     told.bench.probe.destroy_timer(timer)
     told.bench.spin(0.1)  # a callback that is already queued needs the publisher
-    told.bench.probe.destroy_publisher(camera)
+    for publisher in (camera, frames, infos):
+        told.bench.probe.destroy_publisher(publisher)
+
+
+def test_the_way_and_the_next_footholds_lie_in_the_image_where_a_camera_of_the_physics_sees_them(told):
+    file = load("phantomx")
+    simulation = Simulation(file.robot, urdf(file), WorldSettings())
+    (x, y, z), pitch = front_camera_pose(file.robot)
+    tall = 1.0 / (2.0 * math.tan(math.radians(FIELD_OF_VIEW_DEG) / 2.0))
+    axes = np.array(BodyPose(roll=-math.pi / 2.0 - pitch, yaw=-math.pi / 2.0).rotation()).ravel().tolist()
+    view = {"at": [x, y, z], "axes": axes, "lens": [0.75 * tall, tall, 0.5, 0.5]}
+    told.page.js("import('./drawing/eye.js').then((eye) => (globalThis.eye = eye)); 0")
+    told.until(lambda: told.page.js("Boolean(globalThis.eye)"))
+    for roll, pitch in ((0.0, 0.0), (0.1, -0.12), (-0.15, 0.08)):
+        data = simulation.data
+        body = BodyPose(z=0.12, roll=roll, pitch=pitch)
+        data.qpos[:3] = 0.0, 0.0, body.z
+        mujoco.mju_mat2Quat(data.qpos[3:7], np.array(body.rotation()).ravel())
+        mujoco.mj_forward(simulation.model, data)
+        camera = simulation.model.camera(FRONT_CAMERA).id
+        points = np.array([[0.5, 0.1, 0.0], [1.0, -0.3, 0.0], [2.0, 0.0, 0.0]])
+        right, up, back = ((points - data.cam_xpos[camera]) @ data.cam_xmat[camera].reshape(3, 3)).T
+        expected = np.stack((0.5 + 0.75 * tall * right / -back, 0.5 - tall * up / -back), axis=1)
+        scene = {"view": view, "body": [body.z, roll, pitch], "twist": [0, 0, 0], "width": 0.1, "odom": [0, 0, 0]}
+        scene |= {"route": points[:, :2].tolist(), "steps": []}
+        drawn = told.page.js(
+            f"eye.overlay({json.dumps(scene)}).filter(([kind]) => kind === 'way').flatMap((l) => l[1])"
+        )
+        nearest = [np.abs(np.array(drawn) - each).max(axis=1).min() for each in expected]
+        assert max(nearest) < 1e-3, "the corners of the way"
+
+
+def test_the_next_footholds_are_those_of_a_steady_walk(told):
+    told.page.js("import('./drawing/eye.js').then((eye) => (globalThis.eye = eye)); 0")
+    told.until(lambda: told.page.js("Boolean(globalThis.eye)"))
+    found = told.page.js("""(() => {
+      const feet = new eye.NextFootholds();
+      for (let now = 0; now <= 3000; now += 50)
+        feet.update({ planted: [now % 1000 < 500 ? 0 : 1], legs: [[0, 0, 0, [0.2, 0.1, 0]]] }, now);
+      return feet.predict([0.05, 0, 0], 3000);
+    })()""")
+    # The foot comes down at (0.2, 0.1) of the body every second, the last time at 2.5 s: next after 0.5 s.
+    assert [place[:2] for place in found] == [
+        [pytest.approx(0.2 + 0.05 * (0.5 + k)), pytest.approx(0.1)] for k in range(4)
+    ]
 
 
 def test_the_page_is_complete_in_german(told):

@@ -11,13 +11,26 @@ const PATIENCE = 3000; // [ms] after which an image is requested again
 
 export class Camera {
   on = false;
+  /** @type {typeof import("../drawing/eye.js") | null} */
+  eye = null; // loaded with the first image
+  /** @type {import("../drawing/eye.js").NextFootholds | null} */
+  footholds = null;
+  /** @type {import("../drawing/eye.js").CameraView | null} */
+  view = null; // how the newest image was taken
+  /** @type {[string, number[][]][]} */
+  lines = []; // drawn into the image
 
   /**
    * @param {Document} root
    * @param {import("../connection.js").Connection} connection
+   * @param {import("../drawing/projections.js").Projections} projections
+   * @param {import("../drawing/map.js").RouteMap} map
    */
-  constructor(root, connection) {
+  constructor(root, connection, projections, map) {
     this.connection = connection;
+    this.projections = projections;
+    this.map = map;
+    this.canvas = /** @type {HTMLCanvasElement} */ (root.getElementById("eye"));
     this.button = /** @type {HTMLElement} */ (root.getElementById("camera-button"));
     this.image = /** @type {HTMLImageElement} */ (root.getElementById("camera"));
     this.button.onclick = () => this.show(!this.on);
@@ -45,6 +58,7 @@ export class Camera {
     this.enlarge(on);
     clearTimeout(this.timer);
     if (on) this.ask(0);
+    if (on && !this.eye) import("../drawing/eye.js").then((eye) => ([this.eye, this.footholds] = [eye, new eye.NextFootholds()]));
   }
 
   /** @param {boolean} large */
@@ -53,9 +67,10 @@ export class Camera {
     document.body.toggleAttribute("data-eye", large);
   }
 
-  /** @param {{format: string, data: string, age?: number}} image */
-  take({ format, data, age }) {
+  /** @param {{format: string, data: string, age?: number, view?: import("../drawing/eye.js").CameraView}} image */
+  take({ format, data, age, view }) {
     if (!this.on) return;
+    this.view = view ?? null;
     this.age = age;
     this.cameAt = performance.now();
     this.image.src = `data:image/${format};base64,${data}`;
@@ -71,6 +86,20 @@ export class Camera {
     put(this.note, t(age === null ? "camera_rate" : "camera_age", { age, rate: this.rate.toFixed(0) }));
     this.note.dataset.tone = age !== null && age > OLD ? "warn" : "";
     this.ask(PERIOD);
+  }
+
+  /** @param {number} now */
+  draw(now) {
+    const { eye, footholds, view, projections } = this;
+    const { pose, state, robot } = projections;
+    this.canvas.hidden = !(this.on && view && this.image.hasAttribute("data-large"));
+    if (!eye || !footholds || !state || !robot || !pose) return;
+    footholds.update(pose, now);
+    if (this.canvas.hidden || !view) return;
+    const width = Math.max(...robot.legs.map((leg) => Math.abs(leg.foothold[1])));
+    const steps = footholds.predict(pose.commanded, now);
+    this.lines = eye.overlay({ view, body: state.body, twist: pose.commanded, width, odom: pose.odom, route: this.map.route, steps });
+    eye.draw(this.canvas, this.image, this.lines);
   }
 
   /** @param {number} delay */
