@@ -396,6 +396,11 @@ class RobotFeed:
         return {node: min(age, live.get(node, math.inf)) for node, age in ages.items()}
 
     @property
+    def place(self) -> tuple[float, float] | None:
+        """Where the last state has drawn the robot, in odom [m]."""
+        return self._drawn.odometry[:2] if self._drawn.odometry else None
+
+    @property
     def source(self) -> str:
         """The command source that drives."""
         return self._texts["command_source"]

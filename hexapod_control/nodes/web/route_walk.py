@@ -151,7 +151,7 @@ class RouteWalk:
         self._reached = 0
         self._waiting = 0.0
         self._stops = self._feed.stops
-        self._feed.route = RouteProgress(self._name, PursuitPhase.WALKING.value, self._left(0, None))
+        self._feed.route = RouteProgress(self._name, PursuitPhase.WALKING.value, self._left(0, self._feed.place))
         if self._timer is None:
             self._timer = self._node.create_timer(PERIOD_S, self._step, clock=self._node.steady)
         self._timer.reset()

@@ -47,6 +47,7 @@ class Walker:
         self.node = PlainNode(moment=self.time)
         self.node.count_publishers = lambda topic: int(lidar)
         self.feed = SimpleNamespace(limits=FAST, motions=[], route=None, why="", source="tablet", asked_at=0.0)
+        self.feed.place = (0.0, 0.0)
         self.feed.stops, self.feed.stopped_by = 4, ["an earlier one"]
         self.commands = PageCommands(self.node, self.feed, lambda *answer: None, stamped=False)
         self.routes = RouteWalk(
@@ -130,7 +131,7 @@ def blind(monkeypatch, tmp_path):
 
 def test_it_walks_along_all_points_tells_how_far_it_is_and_rests_at_the_last_one(walker):
     walker.orders((0.5, 0.0), (0.5, 0.4), name="door")
-    assert walker.feed.route.name == "door" and len(walker.drawn()) == 2
+    assert (walker.feed.route.name, walker.feed.route.left, len(walker.drawn())) == ("door", 0.9, 2)
     walker.passes(20.0, lambda: len(walker.drawn()) == 1)
     assert walker.feed.route.left == pytest.approx(0.4, abs=0.11)
     walker.passes(20.0, walker.ended)

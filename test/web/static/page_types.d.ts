@@ -29,6 +29,7 @@ interface RobotState {
   margin: number | null;
   commanded: number[] | null;
   forces?: number[] | null;
+  achieved?: number[] | null;
 }
 
 // What is drawn of a state, in base_footprint.

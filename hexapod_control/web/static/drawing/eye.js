@@ -7,6 +7,8 @@ import { placement } from "./leg_geometry.js";
 const NEAREST = 0.03; // [m] before the camera; nearer things are cut off
 const AHEAD = 4; // [s] of the present velocity
 const FARTHEST = 2.5; // [m] of way at most
+const SMOOTHING = 500; // [ms] of the measured velocity
+const STILL = 0.005; // [m/s, rad/s]
 const PIECES = 24; // of the way
 const MAX_CYCLE = 8; // [s] between two touch-downs of a foot; a longer time was a rest
 const MARK = 0.018; // [m] radius of a foothold
@@ -33,18 +35,27 @@ function placed([x, y, yaw], point) {
   return [x + c * point[0] - s * point[1], y + s * point[0] + c * point[1], 0];
 }
 
+/** @param {number[]} twist */
+export const moves = (twist) => twist.some((value) => Math.abs(value) > STILL);
+
 // The next footholds, by when and where each foot has come down last: a cycle later it does so again.
 export class NextFootholds {
   /** @type {{at: number, cycle: number, place: number[]}[]} */
   feet = [];
   /** @type {number[]} */
   planted = [];
+  twist = [0, 0, 0]; // measured, smoothed
+  at = -Infinity; // [ms] of the last state
 
   /**
    * @param {DrawnPose} pose
+   * @param {number[] | null} achieved measured velocity
    * @param {number} now [ms]
    */
-  update({ planted, legs }, now) {
+  update({ planted, legs }, achieved, now) {
+    const share = 1 - Math.exp((this.at - now) / SMOOTHING);
+    this.twist = this.twist.map((value, i) => value + share * ((achieved?.[i] ?? 0) - value));
+    this.at = now;
     planted.forEach((down, leg) => {
       if (!down || this.planted[leg] !== 0) return;
       const last = this.feet[leg];
@@ -55,11 +66,12 @@ export class NextFootholds {
 
   /**
    * Points in base_footprint where feet come down in the next seconds.
-   * @param {number[]} twist
    * @param {number} now [ms]
    */
-  predict(twist, now) {
+  predict(now) {
+    const { twist } = this;
     const found = [];
+    if (!moves(twist)) return [];
     for (const { at, cycle, place } of this.feet.filter(Boolean)) {
       const since = (now - at) / 1000;
       if (cycle > MAX_CYCLE || since > 2 * cycle) continue;
@@ -121,7 +133,7 @@ export function overlay({ view, body, twist, width, odom, route, steps }) {
   const around = [...Array(25).keys()].map((i) => ((i - 12) * Math.PI) / 26);
   add("horizon", around.map((a) => [Math.cos(a), Math.sin(a), 0]), true);
   if (route.length) add("way", dense([[0, 0, 0], ...route.map(([x, y]) => intoFootprint(odom, x, y))]));
-  else if (twist.some((value) => Math.abs(value) > 0.005)) {
+  else if (moves(twist)) {
     const time = Math.min(AHEAD, FARTHEST / (Math.hypot(twist[0], twist[1]) || 0.01));
     const poses = [...Array(PIECES + 1).keys()].map((i) => moved(twist, (i / PIECES) * time));
     for (const side of [-width, width]) add("way", poses.map((pose) => placed(pose, [0, side])));

@@ -94,10 +94,10 @@ export class Camera {
     const { pose, state, robot } = projections;
     this.canvas.hidden = !(this.on && view && this.image.hasAttribute("data-large"));
     if (!eye || !footholds || !state || !robot || !pose) return;
-    footholds.update(pose, now);
+    footholds.update(pose, state.achieved, now);
     if (this.canvas.hidden || !view) return;
     const width = Math.max(...robot.legs.map((leg) => Math.abs(leg.foothold[1])));
-    const steps = footholds.predict(pose.commanded, now);
+    const steps = eye.moves(pose.commanded) || this.map.route.length ? footholds.predict(now) : [];
     this.lines = eye.overlay({ view, body: state.body, twist: pose.commanded, width, odom: pose.odom, route: this.map.route, steps });
     eye.draw(this.canvas, this.image, this.lines);
   }
