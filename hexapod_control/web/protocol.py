@@ -23,6 +23,7 @@ MAX_MESSAGE_BYTES = 4096
 MAX_INTEGER = 2**53  # larger ones are not exact in JavaScript
 MAX_NAME = 40  # characters of the name of a client
 RESTART = "restart"  # of the node that is silent
+SHUTDOWN = "shutdown"  # of the computer, after sitting down
 HARDWARE = "the hardware node"
 REQUESTS = {  # what a page may request, and the node that carries it out by a service of that name
     "stand": "gait_planner",
@@ -37,6 +38,7 @@ REQUESTS = {  # what a page may request, and the node that carries it out by a s
     "reset_and_arm": HARDWARE,  # by several services
     "reset_world": "mujoco_sim",
     RESTART: "",
+    SHUTDOWN: "",
 }
 ALWAYS_ALLOWED = ("stop", "estop")  # for every admitted client
 QUERIES = ("urdf", "invite", "terrain", "camera", "map", "kept", "report")
@@ -160,6 +162,13 @@ class RequestMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeMessage:
+    """Restarts one node, given by its short name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class ControlMessage:
     """Changes who drives: `take` control, `leave` it, `give` it to client `to`, or `keep` it."""
 
@@ -272,7 +281,7 @@ RobotBody = (
     | ProfileMessage
 )
 WorldBody = (
-    PushMessage | DanceMessage | WorldMessage | RecordingMessage | LaboratoryMessage | RequestMessage | QueryMessage
+    PushMessage | NodeMessage | WorldMessage | RecordingMessage | LaboratoryMessage | RequestMessage | QueryMessage
 )
 MessageBody = RobotBody | WorldBody | HelloMessage | NameMessage | ControlMessage | HeartbeatMessage
 
@@ -386,6 +395,7 @@ KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
         },
     ),
     "permission": (PermissionMessage, {"request": _text(60), "allowed": _boolean}),
+    "node": (NodeMessage, {"name": _text(80)}),
     "push": (PushMessage, {"x": _FORCE, "y": _FORCE}),
     "world": (WorldMessage, _WORLD),
 }

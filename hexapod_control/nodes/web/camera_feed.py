@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sensor_msgs.msg import CameraInfo, CompressedImage
@@ -83,7 +83,8 @@ class CameraFeed:
     def _take_frames(self, message: TFMessage) -> None:
         for item in message.transforms:
             if item.header.frame_id.rpartition("/")[2] == "base_link":
-                place, turn = item.transform.translation, messages.roll_pitch_yaw(item.transform.rotation)
+                place = item.transform.translation
+                turn = messages.roll_pitch_yaw(item.transform.rotation)
                 self._mounted[item.child_frame_id] = BodyPose(place.x, place.y, place.z, *turn)
 
     def _view(self, frame: str) -> dict[str, Any] | None:
@@ -98,11 +99,9 @@ class CameraFeed:
         if seen_by is None or (mounted is None and camera is None):
             return None
         if mounted is not None:
-            place, rotation = (mounted.x, mounted.y, mounted.z), mounted.rotation()
-        else:
-            assert camera is not None
-            place, rotation = camera.position, optical_rotation(camera).tolist()
-        return {"at": place, "axes": [round(float(value), 5) for row in rotation for value in row], "lens": seen_by}
+            return {"at": (mounted.x, mounted.y, mounted.z), "axes": _row(mounted.rotation()), "lens": seen_by}
+        assert camera is not None
+        return {"at": camera.position, "axes": _row(optical_rotation(camera).tolist()), "lens": seen_by}
 
     def _take(self, message: CompressedImage) -> None:
         if not self._waiting:
@@ -121,3 +120,8 @@ class CameraFeed:
 def _lens(camera: Camera) -> list[float]:
     """The lens of a camera with this angle of view, as in `_view`."""
     return [*(1.0 / (2.0 * math.tan(angle / 2.0)) for angle in camera.fov), 0.5, 0.5]
+
+
+def _row(rotation: Sequence[Sequence[float]]) -> list[float]:
+    """The numbers of a matrix, row by row."""
+    return [round(value, 5) for row in rotation for value in row]

@@ -17,6 +17,7 @@ from hexapod_control.web.robot_condition import ERROR, MAX_NODE_SILENCE_S, NEEDE
 
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 WORLD_KEYS = {"world": "world", "friction": "friction", "payload [kg]": "payload", "reality": "reality"}
+USAGE = ("hours on", "hours walking", "distance [m]", "most cycles")  # keys of odometry
 SIMULATOR = "mujoco_sim"
 PLANNER = "gait_planner"
 STALE = 3  # level of a status that is too old
@@ -84,6 +85,7 @@ def summary(nodes: Mapping[str, NodeStatus], joints: Sequence[str] = ()) -> dict
         "world": world(fresh),
         "battery_limits": _pair(by_node, "battery limits [V]"),
         "bus": _first(by_node, "bus errors"),
+        "usage": {key: value for key in USAGE if (value := _first(by_node, key))},
         "loops": _loop_rates(by_node),
         "temperatures": _of_joints(by_node, temperatures, "temperatures [degC]", joints),
         "loads": _of_joints(by_node, lambda values: {}, "loads", joints),

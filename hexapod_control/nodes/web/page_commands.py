@@ -38,6 +38,7 @@ from hexapod_control.web.protocol import (
     HARDWARE,
     REQUESTS,
     RESTART,
+    SHUTDOWN,
     DriveMessage,
     GaitMessage,
     LegMessage,
@@ -63,7 +64,7 @@ SERVICE_OWNERS = {
     **{
         name: owner
         for name, owner in REQUESTS.items()
-        if name not in ("reset_world", RESTART) and len(STEPS.get(name, (name,))) == 1
+        if name not in ("reset_world", RESTART, SHUTDOWN) and len(STEPS.get(name, (name,))) == 1
     },
     "reset_fault": HARDWARE,
     f"{PLANNER}/set_parameters": PLANNER,

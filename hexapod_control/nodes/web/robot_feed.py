@@ -396,6 +396,11 @@ class RobotFeed:
         return {node: min(age, live.get(node, math.inf)) for node, age in ages.items()}
 
     @property
+    def posture(self) -> str:
+        """The state of the planner; empty if unknown."""
+        return self._texts["gait_state"]
+
+    @property
     def place(self) -> tuple[float, float] | None:
         """Where the last state has drawn the robot, in odom [m]."""
         return self._drawn.odometry[:2] if self._drawn.odometry else None

@@ -24,3 +24,6 @@ class WebSettings(RobotSettings):
     enable_stamped_cmd_vel: bool = choice(stamped_by_default(), "cmd_vel is TwistStamped, not Twist")
     recordings: str = choice("", "folder of the recordings; empty: below ~/.local/state/hexapod_control")
     recordings_limit: float = number(1000.0, "MB", 10.0, 1e6, "that all recordings may take")
+    shutdown_command: str = choice(
+        "", "command that a page may run to switch the computer off, such as systemctl poweroff; empty: none"
+    )

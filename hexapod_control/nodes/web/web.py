@@ -21,12 +21,14 @@ from queue import SimpleQueue
 from typing import Any
 
 from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.core.names import HARDWARE_NODES
 from hexapod_control.core.reality import REALITIES
 from hexapod_control.core.simulated_world import WORLDS
 from hexapod_control.nodes.announcements import local_announcement
 from hexapod_control.nodes.odometry.stored_values import usage_folder
 from hexapod_control.nodes.web.camera_feed import CameraFeed
 from hexapod_control.nodes.web.command_queue import CommandQueue
+from hexapod_control.nodes.web.computer_shutdown import DOWN, ComputerShutdown
 from hexapod_control.nodes.web.diagnostics_summary import EventLog, LogEvent
 from hexapod_control.nodes.web.fault_report import FaultReport
 from hexapod_control.nodes.web.kept_files import Dances, Profiles
@@ -46,8 +48,10 @@ from hexapod_control.web import page_address
 from hexapod_control.web.page_state import shape
 from hexapod_control.web.protocol import (
     RESTART,
+    SHUTDOWN,
     DanceMessage,
     LaboratoryMessage,
+    NodeMessage,
     ProfileMessage,
     QueryMessage,
     RecordingMessage,
@@ -62,6 +66,10 @@ from hexapod_control.web.sessions.client_sessions import ClientSessions, Forward
 STOP_LEVELS = {"stop": 0, "estop": 2, "link": 1, "silence": 1}  # cause of a stop, with its level in the log
 STRANGERS_PERIOD_S = 60.0  # between two log lines about them
 REMEDY = "find out who opens them, or restrict the page by the parameter bind"
+# of one node: after more restarts within this time the program that started it ends all nodes
+MAX_RESTARTS = 2
+RESTART_WINDOW_S = 60.0
+START_TIME_S = 10.0  # for a node to start
 STATUS_PERIOD_S = 0.5  # between two messages of slowly changing values
 
 
@@ -91,7 +99,7 @@ class WebNode(GuardedNode):
             self.sessions, policy, self._queue_command, self._count_clients, self._state, settings.rate
         )
         mapping = started_mapping(settings.joint_mapping, robot_file.robot)
-        self._processes = HungProcesses(self.get_namespace())
+        self._processes = SiblingProcesses(self.get_namespace())
         self.feed = RobotFeed(
             self, robot_file.robot, settings.enable_stamped_cmd_vel, self._refused, mapping, self._processes.can_restart
         )
@@ -118,11 +126,21 @@ class WebNode(GuardedNode):
         height = robot_file.robot.walk.height
         self._dances = Dances(self, height, usage_folder() / "dances", self.commands.play, self.server.send)
         self._profiles = Profiles(self, usage_folder() / "profiles", self.server.send)
+        self._shutdown = self._create_shutdown(settings.shutdown_command)
         self._executions = self._by_message()
         self._status_timer = self.create_timer(STATUS_PERIOD_S, self._send_status, clock=self.steady)
         self._status_timer.cancel()  # runs while there is a client
         self._trouble: tuple[ReportLevel, str] | None = None  # level and text of a failure to open the port
         self._open()
+
+    def _create_shutdown(self, command: str) -> ComputerShutdown:
+        def sit() -> None:
+            self.commands.execute(Forward(0, RequestMessage("sit")))
+
+        try:
+            return ComputerShutdown(self, command, self.feed, sit, self._note)
+        except ValueError as error:
+            raise ParameterError(f"shutdown_command: {error}") from None
 
     def _by_message(self) -> Mapping[type, Callable[[Any], None]]:
         """What carries a command out, by the class of its message; `_command` does for all others."""
@@ -133,6 +151,7 @@ class WebNode(GuardedNode):
             ProfileMessage: lambda command: self._profiles.execute(command.body),
             RouteMessage: lambda command: self._routes.execute(command.body),
             DanceMessage: self._dance,
+            NodeMessage: lambda command: self._restart(command.client, command.body.name),
         }
 
     def _open(self) -> None:
@@ -227,20 +246,31 @@ class WebNode(GuardedNode):
 
     def _command(self, command: Forward) -> None:
         if command.body == RequestMessage(RESTART):
-            self._restart(command.client)
+            self._restart(command.client, self.feed.hung)
+        elif command.body == RequestMessage(SHUTDOWN):
+            if not self._shutdown.request(self.sessions.name(command.client)):
+                self._refuse(command.client, "shutdown_refused")
         else:
             self._overrule(command)
             self.commands.execute(command)
 
     def _overrule(self, command: Forward) -> None:
-        self._routes.overrule(command.body, self.sessions.name(command.client))
+        by = self.sessions.name(command.client)
+        self._routes.overrule(command.body, by)
+        self._shutdown.overrule(command.body, by)
 
-    def _restart(self, client: int) -> None:
-        node = self.feed.hung
-        refusal = self._processes.restart(node)
-        self._reply(client, "answer", {"what": RESTART, "ok": not refusal, "text": refusal})
-        if not refusal:
-            self._note(ReportLevel.WARNING, "log_restart", {"node": node})
+    def _restart(self, client: int, node: str) -> None:
+        """Restarts a node; a healthy one that moves joints only while the robot is down."""
+        stands = node in RESTARTABLE_NODES and node != self.feed.hung and self.feed.posture not in DOWN
+        refusal = "restart_standing" if stands else self._processes.restart(node, silent=node == self.feed.hung)
+        if refusal:
+            return self._refuse(client, refusal, node=node)
+        self._reply(client, "answer", {"what": RESTART, "ok": True, "text": ""})
+        self._note(ReportLevel.WARNING, "log_restart", {"node": node})
+
+    def _refuse(self, client: int, key: str, **values: str) -> None:
+        """Tells a page the key of the text that says why not."""
+        self._reply(client, "answer", {"what": key, "ok": False, "text": key, "values": values})
 
     def _answer(self, client: int, query: QueryMessage) -> None:
         if query.what == "camera":
@@ -273,6 +303,7 @@ class WebNode(GuardedNode):
     def _status(self) -> dict[str, Any]:
         """The fields of a `status` message."""
         present = {**self.feed.status(), "speed": self.commands.speed, "camera": self._camera.available}
+        present |= {"restartable": self._processes.restartable(), SHUTDOWN: self._shutdown.allowed}
         return present | self._recorder.status()
 
     def _send_terrain(self, client: int) -> None:
@@ -297,8 +328,9 @@ class WebNode(GuardedNode):
         """Sends a reply to a page; a refusal is logged for all of them. Any thread may call this."""
         self.server.send(client, kind, fields)
         if not fields.get("ok", True):
-            text = f"{fields['what']}: {fields['text']}"
-            event = partial(self._log.add, time.time(), "web", ReportLevel.WARNING, text)
+            values = fields.get("values")  # of a key
+            text = fields["text"] if values is not None else f"{fields['what']}: {fields['text']}"
+            event = partial(self._log.add, time.time(), "web", ReportLevel.WARNING, text, values)
             self.run_in_executor(lambda: self._send_events([event()]))
 
     def _refused(self, motion: str, reason: str) -> None:
@@ -310,6 +342,7 @@ class WebNode(GuardedNode):
         self._camera.watch()
         self._recorder.watch(self._client_count)
         self._routes.watch()
+        self._shutdown.watch()
         self._report.watch()
         self._report_port()
         new = self.server.displaced - self._displaced
@@ -353,33 +386,43 @@ def _token_authority(settings: WebSettings, public: bool) -> TokenAuthority:
         raise ParameterError(str(error)) from None
 
 
-class HungProcesses:
-    """The processes of the nodes beside this one."""
+class SiblingProcesses:
+    """The processes of the nodes beside this one, which the program that started them starts again when they end."""
 
     def __init__(self, namespace: str) -> None:
         """`namespace` is that of this node."""
         self._namespace = namespace.rstrip("/")
+        self._restarted: dict[str, list[float]] = {}  # [s] steady times of the last RESTART_WINDOW_S by node
+
+    def restartable(self) -> list[str]:
+        """The short names of the nodes that can be restarted."""
+        return sorted(self._found())
 
     def can_restart(self, node: str) -> bool:
         """True if the program that started this process would start a node again, given by its short name."""
-        return self._process(node) is not None
+        return node in self._found()
 
-    def restart(self, node: str) -> str:
-        """Ends the process of a silent node, empty if there is none. Returns why not; empty if it was ended."""
-        process = self._process(node)
+    def restart(self, node: str, *, silent: bool) -> str:
+        """Ends the process of a node, empty if there is none. Returns the key of why not; empty if it was ended."""
+        process = self._found().get(node)
+        now = time.monotonic()
         if process is None:
-            return f"{node} cannot be restarted from here" if node else "no node is silent any more"
+            return "restart_impossible" if node else "restart_needless"
+        recent = [then for then in self._restarted.get(node, ()) if now - then < RESTART_WINDOW_S]
+        if len(recent) >= MAX_RESTARTS or (recent and now - recent[-1] < START_TIME_S):
+            return "restart_again"
+        self._restarted[node] = [*recent, now]
         with suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)  # a stopped process takes no other signal
+            # A stopped process takes no other signal, and the driver must not end as if it were asked to.
+            os.kill(process, signal.SIGKILL if silent or node in RESTARTABLE_NODES else signal.SIGTERM)
         return ""
 
-    def _process(self, node: str) -> int | None:
-        if node not in RESTARTABLE_NODES or not started_graph():
-            return None
-        name = f"{self._namespace}/{node}"
-        found = (each for each in local_announcement.running(self._namespace) if each.node == name)
-        mine = (each.process for each in found if each.graph == started_graph())
-        return next(filter(_is_sibling, mine), None)
+    def _found(self) -> dict[str, int]:
+        if not started_graph():
+            return {}
+        running = [each for each in local_announcement.running(self._namespace) if each.graph == started_graph()]
+        found = {each.node.rpartition("/")[2]: each.process for each in running if _is_sibling(each.process)}
+        return {node: found[node] for node in found if node not in HARDWARE_NODES or node in RESTARTABLE_NODES}
 
 
 def _is_sibling(process: int) -> bool:

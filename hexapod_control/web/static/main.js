@@ -75,14 +75,29 @@ const settings = new Settings(document, { connection, projections, robot, charts
 
 // --- commands ----------------------------------------------------------------------------------------
 
-let torqueRequest = "rearm";
-/** @param {string} what */
-function confirmTorque(what) {
-  torqueRequest = what;
+let confirmed = () => {};
+/**
+ * Asks whether to go on.
+ * @param {string} kind how the keys of title and text begin
+ * @param {string} yes key of the button
+ * @param {() => void} act
+ * @param {Record<string, string>} [values]
+ */
+function confirm(kind, yes, act, values) {
+  put($("arm-title"), t(`${kind}_title`, values));
+  put($("arm-text"), t(`${kind}_text`, values));
+  put($("arm-yes"), t(yes));
+  confirmed = act;
   $("arm-box").returnValue = "";
   $("arm-box").showModal();
 }
-$("arm-box").onclose = () => $("arm-box").returnValue === "yes" && request(torqueRequest);
+const confirmTorque = (/** @type {string} */ what) => confirm("arm", "switch_on", () => request(what));
+$("arm-box").onclose = () => $("arm-box").returnValue === "yes" && confirmed();
+$("shutdown").onclick = () => confirm("shutdown", "shutdown_yes", () => request("shutdown"));
+$("restart-one").onclick = () => {
+  const node = $("restart-node").value;
+  confirm("restart", "step_restart", () => connection.send("node", { name: node }), { node });
+};
 
 /**
  * Returns whether a command has an effect now; otherwise it says why not.
@@ -280,7 +295,7 @@ connection.on("control", (detail) => {
 });
 connection.on("refused", (detail) => header.hint(detail.text));
 connection.on("answer", (detail) => {
-  if (!detail.ok) header.hint(`${detail.what}: ${detail.text}`);
+  if (!detail.ok) header.hint(detail.values ? t(detail.text, detail.values) : `${detail.what}: ${detail.text}`);
   else if (detail.what === "arm") header.hint(t("torque_is_on"));
 });
 connection.on("stopped", (detail) => {
@@ -295,9 +310,8 @@ connection.on("log", (detail) => {
 });
 connection.on("event", (detail) => {
   logPanel.add(detail);
-  if (!detail.text.startsWith("log_route")) return;
-  header.hint(eventText(detail));
-  sound(detail.text === "log_route_done" ? "done" : "warn");
+  if (/^log_(route|restart|shutdown)/.test(detail.text)) header.hint(eventText(detail));
+  if (detail.text.startsWith("log_route")) sound(detail.text === "log_route_done" ? "done" : "warn");
 });
 connection.on("terrain", (detail) => {
   projections.terrain = new Terrain(detail.boxes);
@@ -346,6 +360,7 @@ function status(news) {
   robot.status = news;
   velocity.speed = news.speed;
   charts.status(news);
+  explain($("shutdown"), news.shutdown ? header.why("seat") : ["shutdown_refused", {}]);
   motionPanel.status(news);
   health.status(news, connection.roundTrip);
   showHeat(health.heat(news));

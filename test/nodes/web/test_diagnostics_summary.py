@@ -30,6 +30,7 @@ def test_without_diagnostics_nothing_is_known():
         "world": {},
         "battery_limits": None,
         "bus": "",
+        "usage": {},
         "loops": {},
         "temperatures": {},
         "loads": {},

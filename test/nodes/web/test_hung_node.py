@@ -72,10 +72,32 @@ def test_a_stopped_process_is_named_with_all_controls_locked_recovers_and_is_sta
     hanging.says("missing", MAX_NAMED_S)
     hanging.visitor.send("request", what="restart")
     hanging.visitor.wait(lambda: hanging.visitor.received("answer"))
-    assert hanging.visitor.received("answer")[-1]["text"] == "no node is silent any more"
+    assert hanging.visitor.received("answer")[-1]["text"] == "restart_needless"
+    assert hanging.visitor.received("status")[-1]["restartable"] == [NODE]
     os.kill(process, signal.SIGSTOP)
     hanging.says("stale", MAX_NAMED_S)
     hanging.visitor.send("request", what="restart")
     hanging.says("missing", MAX_START_S)
     assert hanging.supervisor.pids[NODE] != process
     assert any(f"{NODE} died with exit code -9 (SIGKILL): it starts again" in line for line in hanging.lines)
+
+
+def test_a_healthy_node_is_restarted_from_the_page_once_a_minute_and_a_missing_one_never(hanging):
+    hanging.says("missing", MAX_START_S)
+    process = hanging.supervisor.pids[NODE]
+
+    def answer(node):
+        before = len(hanging.visitor.received("answer"))
+        hanging.visitor.send("node", name=node)
+        hanging.visitor.wait(lambda: len(hanging.visitor.received("answer")) > before)
+        return hanging.visitor.received("answer")[-1]
+
+    assert answer("gait_planner")["text"] == "restart_impossible"
+    assert answer(NODE)["ok"]
+
+    def started_again():
+        hanging.supervisor.check()
+        return hanging.supervisor.pids[NODE] != process
+
+    until(started_again, "another process", MAX_START_S)
+    until(lambda: answer(NODE)["text"] == "restart_again", "the node is there again", MAX_START_S)

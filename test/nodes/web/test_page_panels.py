@@ -188,3 +188,35 @@ def test_a_profile_keeps_all_settings_on_the_robot_and_one_press_uses_it(told, s
     press(settings, "#profiles [data-act=record_delete]")
     press(settings, "#profiles [data-act=record_delete]")
     told.until(lambda: told.text("#profiles") == "")
+
+
+# --- life of the robot ---------------------------------------------------------------------------------------------
+
+
+def test_the_computer_is_switched_off_after_a_question_and_once_the_robot_sits(told, phone):
+    phone.click("[data-sheet=drive]")
+    press(phone, "#shutdown")
+    assert told.text("#arm-title") == "Switch the computer off?"
+    phone.click("#arm-box button[value=no]")
+    told.bench.spin(0.2)
+    assert told.called == []
+    press(phone, "#shutdown")
+    phone.click("#arm-box button[value=yes]")
+    told.until(lambda: told.called == ["sit"], what="the robot sits down")
+    assert not told.off.exists()
+    told.tell("sitting")
+    told.until(told.off.exists, what="the computer is off")
+    told.off.unlink()
+
+
+def test_what_the_owner_does_not_allow_is_grey_and_a_node_that_cannot_be_restarted_is_named(told, phone):
+    phone.js("""hexapod.connection.dispatchEvent(new CustomEvent("status",
+      { detail: { ...hexapod.robot.status, shutdown: false, restartable: ["odometry", "recorder"] } })); 0""")
+    press(phone, "#shutdown")
+    assert told.text("#hint").startswith("Not allowed: the owner starts the robot with web_shutdown")
+    phone.js("document.querySelector('#restart-node').value = 'recorder'; 0")
+    press(phone, "#restart-one")
+    assert told.text("#arm-title") == "Restart recorder?"
+    phone.click("#arm-box button[value=yes]")
+    told.until(lambda: told.text("#hint") == "recorder cannot be restarted from here.")
+    told.until(lambda: told.page.js("document.querySelector('#restart-row').hidden"), what="the truth again")

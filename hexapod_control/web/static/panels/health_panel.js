@@ -16,6 +16,8 @@ export class HealthPanel {
     this.list = /** @type {HTMLElement} */ (root.getElementById("health-list"));
     this.servos = /** @type {HTMLElement} */ (root.getElementById("servos"));
     this.nodes = /** @type {HTMLElement} */ (root.getElementById("diagnostics"));
+    this.restart = /** @type {HTMLSelectElement} */ (root.getElementById("restart-node"));
+    this.restartRow = /** @type {HTMLElement} */ (root.getElementById("restart-row"));
   }
 
   /** @param {Shape} shape */
@@ -36,11 +38,14 @@ export class HealthPanel {
       ["battery_sit", status.battery_limits ? `${status.battery_limits[1].toFixed(1)} V` : ""],
       ["hottest_servo", hot ? `${short(hot[0])} ${Math.round(hot[1])} °C` : ""],
       ["bus", status.bus],
+      ...used(status.usage),
       ["round_trip", roundTrip === null ? "" : `${Math.round(roundTrip)} ms`],
     ];
     this.list.replaceChildren(...rows.filter(([, value]) => value).flatMap(([name, value]) => [element("dt", t(name)), element("dd", value)]));
     this.nodes.replaceChildren(...status.diagnostics.map(node));
     this.showServos(status);
+    this.restartRow.hidden = !status.restartable.length;
+    if (String([...this.restart.options].map((option) => option.value)) !== String(status.restartable)) this.restart.replaceChildren(...status.restartable.map((/** @type {string} */ name) => new Option(name, name)));
   }
 
   /**
@@ -76,6 +81,20 @@ export class HealthPanel {
     }
     this.servos.replaceChildren(table);
   }
+}
+
+/**
+ * What the robot has done so far, as odometry counts it.
+ * @param {Record<string, string>} usage
+ */
+function used(usage) {
+  const [on, walking, distance, cycles] = ["hours on", "hours walking", "distance [m]", "most cycles"].map((key) => usage[key]);
+  const [count, joint] = (cycles ?? "").split(" ");
+  return [
+    ["usage_time", on && t("usage_hours", { on, walking })],
+    ["usage_distance", distance && `${(Number(distance) / 1000).toFixed(2)} km`],
+    ["usage_cycles", joint && `${count} · ${short(joint)}`],
+  ];
 }
 
 /** @param {number} degrees */

@@ -45,7 +45,9 @@ class ScriptedRobot:
 
     def __init__(self, folder):
         self.bench = bench = Bench()
-        self.node = bench.add(WebNode(parameter_overrides=overrides(port=0, token=TOKEN, rate=STATE_RATE)))
+        self.off = folder / "off"  # exists once the computer is switched off
+        settings = {"port": 0, "token": TOKEN, "rate": STATE_RATE, "shutdown_command": f"touch '{self.off}'"}
+        self.node = bench.add(WebNode(parameter_overrides=overrides(**settings)))
         latched = {"gait_state": String, "gaits": String, "gait_selected": String, "motions": String}
         self.latched = {topic: bench.publisher(kind, topic, LATCHED) for topic, kind in latched.items()}
         self.armed = bench.publisher(Bool, "armed", LATCHED)
