@@ -102,6 +102,7 @@ def test_topics_that_are_only_drawn_are_subscribed_to_while_a_page_is_open_and_t
         "armed",
         "terrain",
         "stopped_by",
+        "assistant_request",
     }
     always |= {"/diagnostics"}
     assert set(page.node.callbacks) == always and DIAGNOSTICS_DEPTH == 20
