@@ -122,6 +122,8 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "mujoco_sim/push": "a force on the simulated body, N",
     "terrain_map": "heights of the ground in `odom`: [terrain map](terrain-map.md)",
     "traversability": "latched: where the robot can walk by steps and slopes, for a static layer of Nav2",
+    "goal_pose": "a goal from the page for Nav2, in `odom`",
+    "navigate_to_pose/_action/status": "how the goals of Nav2 stand",
     "/clock": "simulated time, with `publish_clock`",
     "/diagnostics": "once a second: state, rates, the last refusals",
 }

@@ -74,6 +74,7 @@ ROUTE_TONES = {  # by the phase of a walk along a route
     "walking": Tone.GOOD,
     "detour": Tone.GOOD,
     "held": Tone.GOOD,
+    "nav2": Tone.GOOD,
     "blocked": Tone.WARN,
     "no_odom": Tone.WARN,
     "no_scan": Tone.WARN,

@@ -159,7 +159,8 @@ class RouteWalk:
 
     def overrule(self, body: MessageBody, by: str) -> None:
         """Ends the walk because of another command of a person, if that moves or stops the robot."""
-        if self._points and isinstance(body, ENDING):
+        navigates = isinstance(body, RouteMessage) and body.act == "navigate"
+        if self._points and (navigates or isinstance(body, ENDING)):
             self._end(ReportLevel.OK, "log_route_ended", by=by)
 
     def _end(self, level: ReportLevel, key: str, **more: str) -> None:

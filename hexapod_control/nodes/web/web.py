@@ -33,6 +33,7 @@ from hexapod_control.nodes.web.diagnostics_summary import EventLog, LogEvent
 from hexapod_control.nodes.web.fault_report import FaultReport
 from hexapod_control.nodes.web.kept_files import Dances, Profiles
 from hexapod_control.nodes.web.laboratory_process import LaboratoryProcess
+from hexapod_control.nodes.web.navigation_goal import NavigationGoal
 from hexapod_control.nodes.web.page_commands import PageCommands
 from hexapod_control.nodes.web.recordings.page_recorder import PageRecorder
 from hexapod_control.nodes.web.recordings.recording_folder import RecordingFolder
@@ -126,6 +127,7 @@ class WebNode(GuardedNode):
         height = robot_file.robot.walk.height
         self._dances = Dances(self, height, usage_folder() / "dances", self.commands.play, self.server.send)
         self._profiles = Profiles(self, usage_folder() / "profiles", self.server.send)
+        self._navigation = NavigationGoal(self, self.feed, self.server.send, self._note)
         self._shutdown = self._create_shutdown(settings.shutdown_command)
         self._executions = self._by_message()
         self._status_timer = self.create_timer(STATUS_PERIOD_S, self._send_status, clock=self.steady)
@@ -149,7 +151,7 @@ class WebNode(GuardedNode):
             RecordingMessage: lambda command: self._recorder.execute(command.client, command.body),
             LaboratoryMessage: lambda command: self._laboratory.request(command.client, command.body),
             ProfileMessage: lambda command: self._profiles.execute(command.body),
-            RouteMessage: lambda command: self._routes.execute(command.body),
+            RouteMessage: self._route,
             DanceMessage: self._dance,
             NodeMessage: lambda command: self._restart(command.client, command.body.name),
         }
@@ -244,6 +246,14 @@ class WebNode(GuardedNode):
         self._overrule(command)
         self._dances.execute(command.body)
 
+    def _route(self, command: Any) -> None:
+        if command.body.act in ("walk", "navigate"):
+            self._overrule(command)
+        if command.body.act == "navigate":
+            self._navigation.begin(command.body)
+        else:
+            self._routes.execute(command.body)
+
     def _command(self, command: Forward) -> None:
         if command.body == RequestMessage(RESTART):
             self._restart(command.client, self.feed.hung)
@@ -257,6 +267,7 @@ class WebNode(GuardedNode):
     def _overrule(self, command: Forward) -> None:
         by = self.sessions.name(command.client)
         self._routes.overrule(command.body, by)
+        self._navigation.overrule(command.body, by)
         self._shutdown.overrule(command.body, by)
 
     def _restart(self, client: int, node: str) -> None:
@@ -303,7 +314,11 @@ class WebNode(GuardedNode):
     def _status(self) -> dict[str, Any]:
         """The fields of a `status` message."""
         present = {**self.feed.status(), "speed": self.commands.speed, "camera": self._camera.available}
-        present |= {"restartable": self._processes.restartable(), SHUTDOWN: self._shutdown.allowed}
+        present |= {
+            "nav2": self._navigation.available,
+            "restartable": self._processes.restartable(),
+            SHUTDOWN: self._shutdown.allowed,
+        }
         return present | self._recorder.status()
 
     def _send_terrain(self, client: int) -> None:

@@ -310,8 +310,8 @@ connection.on("log", (detail) => {
 });
 connection.on("event", (detail) => {
   logPanel.add(detail);
-  if (/^log_(route|restart|shutdown)/.test(detail.text)) header.hint(eventText(detail));
-  if (detail.text.startsWith("log_route")) sound(detail.text === "log_route_done" ? "done" : "warn");
+  if (/^log_(route|nav2|restart|shutdown)/.test(detail.text)) header.hint(eventText(detail));
+  if (/^log_(route|nav2)/.test(detail.text)) sound(detail.text === "log_route_done" ? "done" : "warn");
 });
 connection.on("terrain", (detail) => {
   projections.terrain = new Terrain(detail.boxes);
@@ -366,6 +366,7 @@ function status(news) {
   showHeat(health.heat(news));
   settings.status(news);
   settingsPanel.status(news);
+  routes.status(news);
   camera.offer(news.camera);
   recordings.status(news);
   sheets.offer("world-pane", news.simulated);

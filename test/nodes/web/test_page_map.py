@@ -5,14 +5,19 @@ import math
 
 import numpy as np
 import pytest
+from action_msgs.msg import GoalStatus, GoalStatusArray
+from action_msgs.srv import CancelGoal
+from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import LaserScan
 from support.real_time.web.page_checks import CUT, HIDDEN_ROBOT, PAGE_SIZE, SMALL
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
-from hexapod_control.core.kinematics.se2 import ZERO, Pose, exp
+from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp
 from hexapod_control.core.steering.obstacle_avoidance import Scan
+from hexapod_control.nodes.web.navigation_goal import STATUS
 from hexapod_control.ros import messages
+from hexapod_control.ros.qos import LATCHED
 
 pytestmark = [pytest.mark.browser, pytest.mark.heavy]
 
@@ -181,6 +186,77 @@ def test_a_drawn_path_is_walked_along(told, ground):
         lambda: corner.append(math.dist(ground.pose[:2], (0.2, 0.0))) or told.text("#hint") == "Arrived at ⚑", 30.0
     )
     assert min(corner) < 0.08 and math.dist(ground.pose[:2], (0.2, 0.2)) < 0.05
+
+
+class Navigator:
+    """Plays Nav2: its topics and services are real, its way is a straight line."""
+
+    def __init__(self, told, ground):
+        probe = told.bench.probe
+        self.told, self.ground, self.goal, self.count, self.state = told, ground, None, 0, 0
+        self.states = told.bench.publisher(GoalStatusArray, STATUS, LATCHED)
+        self.cmd_vel = told.bench.velocity_publisher()
+        self.parts = (
+            probe.create_subscription(PoseStamped, "goal_pose", self.take, 1),
+            probe.create_service(CancelGoal, "navigate_to_pose/_action/cancel_goal", self.cancel),
+            probe.create_timer(PERIOD_S, self.tick),
+        )
+
+    def take(self, pose):
+        self.goal = pose.pose.position.x, pose.pose.position.y
+        self.count += 1
+        self.tell(GoalStatus.STATUS_EXECUTING)
+
+    def cancel(self, request, response):
+        self.tell(GoalStatus.STATUS_CANCELED)
+        return response
+
+    def tell(self, state):
+        self.state = state
+        status = GoalStatus(status=state)
+        status.goal_info.goal_id.uuid = np.full(16, self.count, dtype=np.uint8)
+        self.states.publish(GoalStatusArray(status_list=[status]))
+
+    def tick(self):
+        if self.state == GoalStatus.STATUS_EXECUTING:
+            x, y = self.ground.pose.inverse().apply(*self.goal)
+            if math.hypot(x, y) < 0.03:
+                self.cmd_vel.publish(messages.twist_message(ZERO))
+                self.tell(GoalStatus.STATUS_SUCCEEDED)
+            else:
+                self.cmd_vel.publish(
+                    messages.twist_message(Twist(0.1 * x / math.hypot(x, y), 0.1 * y / math.hypot(x, y), 0.0))
+                )
+
+    def close(self):
+        probe = self.told.bench.probe
+        self.parts[2].cancel()
+        self.told.bench.spin(2 * PERIOD_S)
+        probe.destroy_subscription(self.parts[0])
+        probe.destroy_service(self.parts[1])
+        probe.destroy_timer(self.parts[2])
+        probe.destroy_publisher(self.states)
+
+
+def test_nav2_walks_to_the_goal_if_it_runs_and_stop_cancels_it(told, ground):
+    page = told.page
+    tap(page, 0.3, 0.1)
+    assert page.js("document.querySelector('#goal-nav2').hidden")
+    nav2 = Navigator(told, ground)
+    told.until(lambda: not page.js("document.querySelector('#goal-nav2').hidden"), what="the button")
+    assert page.js(PAGE_SIZE) == [390, 844] and page.js(SMALL) == []
+    page.click("#goal-nav2")
+    told.until(lambda: told.text("#sentence-text").startswith("Nav2 walks to ⚑: 0."), what="a sentence")
+    told.until(lambda: told.text("#hint") == "Arrived at ⚑", 30.0)
+    assert math.dist(ground.pose[:2], (0.3, 0.1)) < 0.05
+    tap(page, -0.4, 0.1)
+    page.click("#goal-nav2")
+    told.until(lambda: nav2.state == GoalStatus.STATUS_EXECUTING)
+    page.click("#stop")
+    told.until(lambda: nav2.state == GoalStatus.STATUS_CANCELED, what="the goal is cancelled")
+    told.until(lambda: page.js("hexapod.map.route.length") == 0)
+    nav2.close()
+    told.until(lambda: page.js("document.querySelector('#goal-nav2').hidden"), what="no button without Nav2")
 
 
 @pytest.mark.parametrize(("width", "height"), [(320, 568), (390, 844), (844, 390), (820, 1180), (1280, 720)])

@@ -15,6 +15,7 @@ export class RoutesPanel {
   /** @type {number[][] | null} */
   lesson = null; // the way since it began
   name = ""; // of the place that is marked
+  hasNav2 = false; // Nav2 runs
   walking = ""; // name of the goal of the present walk
 
   /**
@@ -37,6 +38,8 @@ export class RoutesPanel {
     this.list = find("route-list");
     this.teach = find("teach");
     find("goal-walk").onclick = () => this.walk(map.draft, this.name);
+    this.nav2 = find("goal-nav2");
+    this.nav2.onclick = () => this.walk(map.draft.slice(-1), this.name, "navigate");
     find("goal-drop").onclick = () => map.mark([]);
     find("goal-save").onclick = () => this.askName();
     this.form.onsubmit = (/** @type {Event} */ event) => (event.preventDefault(), this.save());
@@ -45,6 +48,13 @@ export class RoutesPanel {
     connection.on("routes", (detail) => this.take(detail.list));
     connection.on("route", (detail) => this.follow(detail));
     connection.on("map", (detail) => this.see(detail));
+    this.say();
+  }
+
+  /** @param {any} status */
+  status({ nav2 }) {
+    if (nav2 === this.hasNav2) return;
+    this.hasNav2 = nav2;
     this.say();
   }
 
@@ -107,9 +117,9 @@ export class RoutesPanel {
    * @param {number[][]} points
    * @param {string} name
    */
-  walk(points, name) {
+  walk(points, name, act = "walk") {
     if (!points.length) return;
-    this.connection.send("route", { act: "walk", name, points: points.map(rounded) });
+    this.connection.send("route", { act, name, points: points.map(rounded) });
     this.map.mark([]);
     this.showMap();
   }
@@ -156,6 +166,7 @@ export class RoutesPanel {
     const way = draft.length > 1 ? length(draft) : marked ? length([robot, draft[0]]) : 0;
     for (const button of this.buttons) button.hidden = !marked || (asks && button.id !== "goal-drop");
     this.buttons[1].hidden ||= this.name !== "";
+    this.nav2.hidden = this.buttons[0].hidden || !this.hasNav2;
     const blind = this.lidar === false ? ` ${t("map_blind")}` : "";
     const idle = this.walking ? t("map_walking", { name: this.walking }) : t("map_tap") + blind;
     this.text.hidden = asks;
