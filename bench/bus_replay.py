@@ -118,7 +118,7 @@ class BusLockstep(Lockstep):
     def _advance(self, now: float) -> None:
         dt = max(0.0, now - self._physics)
         self._physics += dt
-        self.simulation.step(self._world.reference(dt), dt, self._observe)
+        self.simulation.step(self._world.reference(dt).reshape(-1, 3), dt, self._observe)
 
     def follow(self, targets: NDArray[np.float64], observe: Callable[[Simulation], None] | None) -> None:
         """Runs one cycle of the driver and simulates the rest of the control period."""

@@ -78,6 +78,8 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "(`wrench.force.z`), 0 in swing",
     "joint_motion": "targets of all joints in place of `foot_targets`, as in standing up",
     "joint_targets": "targets of the servos, with the stamp of the message they follow from",
+    "extra_joint_targets": "targets of any [extra joints](robot-file.md#extra_joints); `velocity`, if given, is the "
+    "most on the way",
     "joint_states": "measured joint angles",
     "foot_states": "measured foot positions, `wrench.force.z` is the contact force",
     "imu/data": "in `imu_link`",
@@ -150,6 +152,45 @@ SERVICES: Mapping[str, str] = {
     "mujoco_sim/step_simulation": "one period of a paused simulation",
     "mujoco_sim/reset_world": "the robot is put at the origin, level, with its joint angles",
 }
+EXTRA_JOINTS = """\
+Optional: joints beside the legs, each under a name of its own, such as those of a camera head or a gripper: servos on
+the bus of the legs, which turn a box each. Joint and link are `NAME_joint` and `NAME_link`, in URDF, frames, simulation
+and `joint_states`.
+
+```yaml
+extra_joints:
+  pan:
+    position: [0.09, 0, 0.03]
+    axis: [0, 0, 1]
+    lower_deg: -90
+    upper_deg: 90
+    size: [0.03, 0.03, 0.02]
+    mass: 0.03
+  tilt:
+    parent: pan
+    position: [0, 0, 0.03]
+    axis: [0, 1, 0]
+    lower_deg: -30
+    upper_deg: 60
+    size: [0.02, 0.04, 0.03]
+    mass: 0.04
+servos:
+  extra_joints:     # beside protocol, port and joints; without a section servos their ids follow those of the legs
+    pan: {id: 19, direction: 1, center: 2048}
+    tilt: {id: 20, direction: -1, center: 2048}
+```
+
+The topic `extra_joint_targets` moves any of them, also while the robot walks:
+
+```bash
+ros2 topic pub --once extra_joint_targets sensor_msgs/msg/JointState \\
+  "{name: [pan_joint], position: [0.5], velocity: [1.0]}"
+```
+
+They accelerate to at most 70 % of the servo's no-load speed and hold their last target. Torque, `arm`, E-STOP, battery
+and temperature are those of all servos: a hot one lets the robot sit. One that is lost, overloaded or changed is
+reported and stops nothing. Stability counts their mass where it is at rest; planned steps do not avoid what they turn.
+A controller of ros2_control may send the targets: [extra joints](ros2-control.md#extra-joints)."""
 SECTIONS: Mapping[str, str] = {  # of a robot file, in the words above its keys
     "body": "The trunk, a box: collisions, inertia and the picture are made from it.",
     "walk": "Default settings of the walk. The gaits: [How it walks](how-it-walks.md#3-a-gait-is-a-row-of-a-table).",
@@ -159,6 +200,7 @@ SECTIONS: Mapping[str, str] = {  # of a robot file, in the words above its keys
     "be repeated here.",
     "gaits": "Optional: gaits in addition to those derived from the hip positions ([Your own gait](your-own-gait.md)).",
     "cameras": "Optional: depth cameras, each under a name of its own ([Let it see](cameras.md)).",
+    "extra_joints": EXTRA_JOINTS,
     "confirmed": "Optional: values that are right although [`hexapod check`](check.md#implausible-values) finds them "
     "implausible.",
     "odometry_scale": "Optional: written by `hexapod odom-calibrate` "
@@ -436,6 +478,8 @@ def robot_file_lines() -> Iterator[schema.SchemaLine]:
         ("legs.LEG.", (*robot_keys.PLACE, robot_keys.FOOTHOLD, robot_keys.TILT)),
         ("gaits.GAIT.", (*robot_keys.GAIT, robot_keys.LIFT_OFF.below("LEG"))),
         ("cameras.CAMERA.", robot_keys.CAMERA),
+        ("extra_joints.NAME.", robot_keys.EXTRA_JOINT),
+        ("extra_joints.NAME.", (robot_keys.EXTRA_SERVO,)),
         ("confirmed.", (robot_keys.CONFIRMED,)),
         ("odometry_scale.", robot_keys.ODOMETRY_SCALE),
         ("measured.", (robot_keys.MEASURED_DATE,)),

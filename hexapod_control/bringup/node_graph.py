@@ -324,7 +324,8 @@ def robot_description(robot: str, *, ros2_control: bool = False) -> str:
         return read_urdf(Path(robot).expanduser(), {})
     from hexapod_control.config.robots import urdf  # here, as it loads xacro
 
-    return urdf.urdf(load(robot), ros2_control=urdf.TOPICS if ros2_control else "")
+    file = load(robot)
+    return urdf.urdf(file, ros2_control=urdf.TOPICS) if ros2_control else urdf.walking_urdf(file)
 
 
 def unused_arguments(specs: Sequence[NodeSpec], given: Mapping[str, object]) -> Iterator[str]:

@@ -22,6 +22,16 @@ def joint_name(leg: str, joint: str) -> str:
     return f"{leg}_{joint}_joint"
 
 
+def extra_joint_name(name: str) -> str:
+    """Returns the name of an extra joint in URDF and JointState, e.g. `pan_joint`."""
+    return f"{name}_joint"
+
+
+def extra_link_name(name: str) -> str:
+    """Returns the name of the link that an extra joint turns, e.g. `pan_link`."""
+    return f"{name}_link"
+
+
 def short_joint_name(joint: str) -> str:
     """Returns the name of a joint without its suffix, for messages, e.g. `left_front_coxa`."""
     return joint.removesuffix("_joint")

@@ -250,6 +250,37 @@ class Camera:
 
 
 @dataclass(frozen=True, slots=True)
+class ExtraJoint:
+    """A joint that is no part of a leg, such as one of a camera head or a gripper, with the link that it turns.
+
+    At zero the frame of its link is the frame of the joint; the link is a box. Its mass is part of `Body.mass`.
+    """
+
+    name: str  # of the joint without its suffix, and of the link
+    parent: str  # link to which it is mounted: base_link, or that of an extra joint before it
+    position: Vector  # [m] of a point on the axis, in the frame of the parent
+    rpy: Vector  # [rad] roll, pitch and yaw of the joint's frame in that of the parent
+    axis: Vector  # unit vector in the frame of the joint; + turns counter-clockwise about it
+    joint: Joint
+    size: Vector  # [m] of the box, along x, y, z
+    center: Vector  # [m] of the box in the frame of the link
+    mass: float  # [kg] of the box, centered in it
+
+    @property
+    def rest(self) -> float:
+        """The angle [rad] of its links where it is not measured: zero, or the limit next to it."""
+        return min(max(0.0, self.joint.lower), self.joint.upper)
+
+
+class ExtraJointState(NamedTuple):
+    """What is measured of the extra joints, or else commanded; one value per joint."""
+
+    angles: tuple[float, ...]  # [rad]
+    velocities: tuple[float, ...]  # [rad/s]
+    torques: tuple[float, ...]  # [N m]; 0 where unknown
+
+
+@dataclass(frozen=True, slots=True)
 class Robot:
     """One robot, as described by its file."""
 
@@ -261,6 +292,7 @@ class Robot:
     walk: WalkDefaults
     gaits: tuple[GaitRow, ...] = ()  # of the robot file
     cameras: tuple[Camera, ...] = ()  # of the robot file
+    extra_joints: tuple[ExtraJoint, ...] = ()  # of the robot file; parents before their children
     mass: float = field(init=False, repr=False, compare=False)  # [kg] of the whole robot
 
     def __post_init__(self) -> None:

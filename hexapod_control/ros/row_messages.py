@@ -2,7 +2,7 @@
 """Converts all joints or all feet of a robot between arrays and messages.
 
 This is the only module that maps names in a message to rows of an array. Missing and duplicated names are refused;
-names that the robot does not have, such as those of a gripper, are ignored. The rows of arrays are in the order of the
+names that the legs do not have, such as those of extra joints, are ignored. The rows of arrays are in the order of the
 robot file.
 """
 
@@ -21,8 +21,8 @@ from sensor_msgs.msg import JointState, MultiDOFJointState
 from hexapod_control.config.robots.urdf_import.joint_mapping import JointMapping
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import forward
-from hexapod_control.core.names import foot_name, joint_names, quoted
-from hexapod_control.core.robot import Robot, Vector
+from hexapod_control.core.names import extra_joint_name, foot_name, joint_names, quoted
+from hexapod_control.core.robot import ExtraJointState, Robot, Vector
 
 
 class MessageError(ValueError):
@@ -110,12 +110,14 @@ class JointLayout:
     """
 
     def __init__(self, robot: Robot, mapping: JointMapping | None = None) -> None:
-        fixed = {} if mapping is None else mapping.fixed
+        extra = [extra_joint_name(joint.name) for joint in robot.extra_joints]
+        fixed = {} if mapping is None else {name: at for name, at in mapping.fixed.items() if name not in extra}
         names = joint_names(robot.leg_names) if mapping is None else mapping.names
         self._rows = _NamedRows("joint", names)
         self._mapping = mapping
         self._fixed = list(fixed.values())
         self._message = JointState(name=[*names, *fixed])
+        self._with_extra = [*self._message.name, *extra]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -144,8 +146,18 @@ class JointLayout:
     def _values(self, message: JointState, values: Sequence[float], quantity: str) -> Array:
         return self._rows.ordered(message.name, values, quantity).reshape(-1, 3)
 
-    def message(self, joints: Array, velocities: Array | None, stamp: Time, efforts: Array | None = None) -> JointState:
-        """Returns the message of angles (n, 3) [rad], velocities [rad/s] and torques [N m]; the next call reuses it."""
+    def message(
+        self,
+        joints: Array,
+        velocities: Array | None,
+        stamp: Time,
+        efforts: Array | None = None,
+        extra: ExtraJointState | None = None,
+    ) -> JointState:
+        """Returns the message of angles (n, 3) [rad], velocities [rad/s] and torques [N m]; the next call reuses it.
+
+        With `extra`, given in every call or in none, it also has the extra joints.
+        """
         message, mapping = self._message, self._mapping
         if mapping is not None:
             joints = mapping.signs * joints + mapping.offsets
@@ -157,7 +169,49 @@ class JointLayout:
         message.velocity = array("d", [] if velocities is None else np.ravel(velocities).tolist() + still)
         if efforts is not None:
             message.effort = array("d", np.ravel(efforts).tolist() + still)
+        if extra is not None and extra.angles:
+            message.name = self._with_extra
+            message.position.extend(extra.angles)
+            if velocities is not None:
+                message.velocity.extend(extra.velocities)
+            if efforts is not None:
+                message.effort.extend(extra.torques)
         return message
+
+
+class ExtraJointLayout:
+    """Converts sensor_msgs/JointState of any of the extra joints."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.names = tuple(extra_joint_name(joint.name) for joint in robot.extra_joints)
+
+    def targets(self, message: JointState) -> tuple[Array, Array]:
+        """Returns angles (m,) [rad] and speeds [rad/s], NaN for joints not named and for speeds not given.
+
+        Raises MessageError.
+        """
+        names: list[str] = message.name
+        for index, name in enumerate(names):
+            if name not in self.names:
+                joints = f"the extra joints are {', '.join(self.names)}"
+                known = joints if self.names else "the robot has no extra joints"
+                raise MessageError(f"joint {quoted(name)} is unknown; {known}")
+            if name in names[:index]:
+                raise MessageError(f"joint {quoted(name)} is duplicated; send every joint once")
+        for quantity, values in (("position", message.position), ("velocity", message.velocity)):
+            if len(values) != len(names) and (len(values) or quantity == "position"):
+                raise MessageError(f"{len(names)} names but {len(values)} of {quantity}; send one {quantity} per joint")
+        _check_finite("joint", "position", names, message.position.tolist())
+        found = np.full((2, len(self.names)), math.nan)
+        columns = [self.names.index(name) for name in names]
+        found[0, columns] = message.position
+        if len(message.velocity):
+            found[1, columns] = message.velocity
+        return found[0], found[1]
+
+    def angles(self, message: JointState) -> dict[str, float]:
+        """Returns the angles [rad] of the extra joints that a message of joint_states has, by name."""
+        return {name: at for name, at in zip(message.name, message.position, strict=False) if name in self.names}
 
 
 class FeetSample(NamedTuple):

@@ -40,7 +40,7 @@ def mjcf(simulation: Simulation, period: float) -> str:
     """The model of a new simulation, whose joint targets come every `period` [s]. The keyframe is its state."""
     world, data = simulation.world, simulation.data
     spec = world.spec.copy()
-    targets = np.empty(world.model.nu)
+    targets = data.ctrl.copy()
     targets[world.actuator.ravel()] = (data.qpos[world.position] - simulation.reality.zero_offset).ravel()
     for name, offset in zip(world.actuator.ravel().tolist(), simulation.reality.zero_offset.ravel(), strict=True):
         actuator = spec.actuator(world.model.actuator(name).name)

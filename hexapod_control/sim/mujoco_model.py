@@ -16,7 +16,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from hexapod_control.core.names import JOINTS, foot_name, joint_name
+from hexapod_control.core.names import JOINTS, extra_joint_name, extra_link_name, foot_name, joint_name
 from hexapod_control.core.reality import Reality
 from hexapod_control.core.robot import Joint, Leg, Robot, Vector
 from hexapod_control.sim.servo_models import ServoModel, servo_model
@@ -56,6 +56,8 @@ class MujocoModel:
     geom_obstacle: NDArray[np.bool_]  # per geom: True for walls, boxes and pillars
     has_obstacles: bool
     stall_torque: NDArray[np.float64]  # (n, 3) [N m]
+    extra_position: Indices  # (m,) of the extra joints in qpos; their servos follow those of the legs in ctrl
+    extra_velocity: Indices  # (m,) of the extra joints in qvel
 
     @property
     def status(self) -> dict[str, object]:
@@ -94,6 +96,8 @@ def build(
                 spec.joint(name).solimp_friction[:2] = STICKING_IMPEDANCE
         _misplace(spec, leg, errors.hip[row], errors.length[row])
         _add_foot(spec, leg, robot.foot_radius)
+    for extra in robot.extra_joints:
+        _add_servo(spec, extra_joint_name(extra.name), servo_of(extra.joint, settings))
     _add_imu(spec, robot, errors)
     _add_payload(root, robot, settings.payload)
     _set_groups(spec)
@@ -244,13 +248,14 @@ def _set_groups(spec: mujoco.MjSpec) -> None:
 def _exclude_own_contacts(spec: mujoco.MjSpec, robot: Robot, poses: Iterable[NDArray[np.float64]]) -> None:
     """Compiles, and excludes collisions between links that touch in these poses (n, 3) [rad].
 
-    A leg that touches the body there, or almost, never collides with it.
+    A leg that touches the body there, or almost, never collides with it; nor do links of extra joints.
     """
     model = spec.compile()
     data = mujoco.MjData(model)
     base = model.body(BASE).id
     links = [[model.body(f"{leg.name}_{part}").id for part in LINKS] for leg in robot.legs]
     leg_of = {link: row for row, leg_links in enumerate(links) for link in leg_links}
+    own = {base, *(model.body(extra_link_name(extra.name)).id for extra in robot.extra_joints)}
     model.geom_margin[:] = OWN_CLEARANCE_M
     data.qpos[2] = 10.0
     pairs: set[tuple[int, int]] = set()
@@ -263,7 +268,7 @@ def _exclude_own_contacts(spec: mujoco.MjSpec, robot: Robot, poses: Iterable[NDA
             first, second = sorted(model.geom_bodyid[contact.geom].tolist())
             if first == base and second in leg_of:
                 pairs |= {(base, link) for link in links[leg_of[second]]}
-            elif first != 0 and contact.dist < 0.0:
+            elif first != 0 and (contact.dist < 0.0 or {first, second} <= own):
                 pairs.add((first, second))
     for first, second in sorted(pairs):
         spec.add_exclude(bodyname1=model.body(first).name, bodyname2=model.body(second).name)
@@ -272,6 +277,7 @@ def _exclude_own_contacts(spec: mujoco.MjSpec, robot: Robot, poses: Iterable[NDA
 def _index(robot: Robot, settings: WorldSettings, spec: mujoco.MjSpec) -> MujocoModel:
     model = spec.compile()
     names = [[joint_name(leg.name, key) for key in JOINTS] for leg in robot.legs]
+    extra = [extra_joint_name(joint.name) for joint in robot.extra_joints]
     feet = [foot_name(leg.name) for leg in robot.legs]
     body_foot = np.full(model.nbody, -1)
     for row, foot in enumerate(feet):
@@ -293,6 +299,8 @@ def _index(robot: Robot, settings: WorldSettings, spec: mujoco.MjSpec) -> Mujoco
         geom_obstacle=obstacle,
         has_obstacles=bool(obstacle.any()),
         stall_torque=model.actuator_forcerange[actuator, 1].copy(),
+        extra_position=np.array([model.joint(name).qposadr[0] for name in extra], dtype=np.intp),
+        extra_velocity=np.array([model.joint(name).dofadr[0] for name in extra], dtype=np.intp),
     )
 
 

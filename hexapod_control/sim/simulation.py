@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.reality import CommandPath, Reality, ServoPower, reality, reported
-from hexapod_control.core.robot import Robot
+from hexapod_control.core.robot import ExtraJointState, Robot
 from hexapod_control.sim.mujoco_model import MujocoModel, build
 from hexapod_control.sim.start_poses import lowest_point, standing_pose
 from hexapod_control.sim.world_settings import ONLY_IN, WorldSettings
@@ -62,6 +62,7 @@ class SimulationReading:
     acceleration: Array  # (3,) [m/s2] accelerometer, in base_link; +9.81 along z at rest
     position: Array  # (3,) [m] of base_link in the world
     velocity: Array  # (3,) [m/s] of base_link's origin, in base_link
+    extra: ExtraJointState | None = None  # as the servos report them
 
 
 class ServoResponse:
@@ -78,7 +79,7 @@ class ServoResponse:
         self.path = CommandPath(errors, world.model.opt.timestep)
         self._slack = errors.slack.ravel()
         self._angles = data.qpos[position[0] : position[-1] + 1]
-        self._control = data.ctrl
+        self._control = data.ctrl[: position.size]
         self._contact_latency = errors.contact_latency
         self.contacts: deque[tuple[float, Array]] = deque()  # times [s] and forces (n,) [N] not reported yet
         self.sensed_contacts: Array = np.zeros(len(world.feet))  # [N] as they are reported
@@ -139,7 +140,10 @@ class Simulation:
         names = (self.model.body(body).name for body in self.world.feet)
         self._foot_sensors = np.array([self.model.sensor(name).adr[0] for name in names])
         self._gain = self.model.actuator_gainprm[:, :1].copy(), self.model.actuator_biasprm[:, 1:2].copy()
+        self._leg_servos = self.world.actuator.size  # the first ones in ctrl
         self._switched_on = np.ones((self.model.nu, 1))  # per servo, 0 if its torque is off
+        extra = [joint.joint for joint in robot.extra_joints]
+        self._extra_limits = [joint.lower for joint in extra], [joint.upper for joint in extra]  # [rad]
         self.power = ServoPower(self.reality)
         self._unadapted = 0.0  # [s] since friction and torque were adapted
         joints = self.world.velocity
@@ -171,7 +175,9 @@ class Simulation:
         `height` [m] is that of base_link; by default the lowest point of the robot touches the ground z = 0.
         """
         data = self.data
+        extra = np.clip(data.qpos[self.world.extra_position], *self._extra_limits)  # where they are, at first at rest
         mujoco.mj_resetData(self.model, data)
+        data.qpos[self.world.extra_position] = data.ctrl[self._leg_servos :] = extra
         data.qpos[self.world.position] = joints + self.reality.zero_offset
         data.ctrl[self.world.actuator] = data.qpos[self.world.position]
         data.qpos[2] = 0.0 if height is None else height
@@ -182,7 +188,7 @@ class Simulation:
         if self.response is not None:
             self.response.restart(joints)
             self.power = ServoPower(self.reality)  # cold
-            self._limit_torque(np.ones((self.model.nu, 1)))
+            self._limit_torque(np.ones((self._leg_servos, 1)))
         mujoco.mj_forward(self.model, data)
 
     def step(self, targets: Array, dt: float, observe: Callable[[Simulation], None] | None = None) -> None:
@@ -236,7 +242,7 @@ class Simulation:
             return
         joints = self.world.velocity
         data = self.data
-        torque = data.actuator_force.reshape(-1, 3)
+        torque = data.actuator_force[self.world.actuator]
         # The gear bears half of the motor's torque against the load: the whole torque if they balance.
         load = data.qfrc_constraint + data.qfrc_applied - data.qfrc_bias
         friction = slice(data.ne, data.ne + data.nf)  # rows of dry friction, which is no load
@@ -251,8 +257,8 @@ class Simulation:
     def _limit_torque(self, left: Array) -> None:
         """Limits the servos to these shares (3 n, 1) of their torque."""
         stall = self.world.stall_torque.reshape(-1) * left[:, 0]
-        self.model.actuator_forcerange[:, 0] = -stall
-        self.model.actuator_forcerange[:, 1] = stall
+        self.model.actuator_forcerange[: self._leg_servos, 0] = -stall
+        self.model.actuator_forcerange[: self._leg_servos, 1] = stall
         self._apply_gain(left)
 
     def _end_push(self) -> None:
@@ -292,25 +298,27 @@ class Simulation:
             self.power = other.power
             self.model.dof_frictionloss[:] = other.model.dof_frictionloss
             self.model.actuator_forcerange[:] = other.model.actuator_forcerange
-            self.hold(np.reshape(self._switched_on > 0.0, self.world.actuator.shape))
+            self.hold(self._switched_on > 0.0)
         mujoco.mj_forward(self.model, self.data)
 
     def release(self) -> None:
         """Switches the torque of all servos off; back-EMF still brakes them."""
-        self.hold(np.zeros(self.world.actuator.shape, dtype=bool))
+        self.hold(np.zeros(self.model.nu, dtype=bool))
 
     def engage(self) -> None:
         """Switches the torque of all servos on; they move to their last targets."""
-        self.hold(np.ones(self.world.actuator.shape, dtype=bool))
+        self.hold(np.ones(self.model.nu, dtype=bool))
 
     def hold(self, on: NDArray[np.bool_]) -> None:
-        """Switches the torque of the servos marked in `on` (n, 3) on, of all others off."""
+        """Switches the torque of the servos marked in `on` on, of all others off: legs, then extra joints."""
         self._switched_on = np.reshape(on, (-1, 1)).astype(float)
-        self._apply_gain(self.model.actuator_forcerange[:, 1:] / self.world.stall_torque.reshape(-1, 1))
+        legs = self.model.actuator_forcerange[: self._leg_servos, 1:]
+        self._apply_gain(legs / self.world.stall_torque.reshape(-1, 1))
 
     def _apply_gain(self, left: Array) -> None:
-        """Sets the gains of servos of which these shares (3 n, 1) of the torque are left."""
-        share = self._switched_on * left
+        """Sets the gains of servos; of those of the legs these shares (3 n, 1) of the torque are left."""
+        share = self._switched_on.copy()
+        share[: self._leg_servos] *= left
         self.model.actuator_gainprm[:, :1] = self._gain[0] * share
         self.model.actuator_biasprm[:, 1:2] = self._gain[1] * share
 
@@ -339,6 +347,26 @@ class Simulation:
         """Torques of the servos as shares of their stall torques (n, 3)."""
         efforts: Array = self.data.actuator_force[self.world.actuator] / self.world.stall_torque
         return efforts
+
+    @property
+    def servo_angles(self) -> Array:
+        """Angles [rad] of all servos as they report them: legs, then extra joints."""
+        return np.append(self.joints, self.data.qpos[self.world.extra_position])
+
+    @property
+    def servo_speeds(self) -> Array:
+        """Speeds [rad/s] of all servos."""
+        return np.append(self.joint_velocity, self.data.qvel[self.world.extra_velocity])
+
+    @property
+    def servo_efforts(self) -> Array:
+        """Torques of all servos as shares of their stall torques."""
+        extra = slice(self._leg_servos, None)
+        return np.append(self.efforts, self.data.actuator_force[extra] / self.model.actuator_forcerange[extra, 1])
+
+    def aim_extra(self, targets: Array) -> None:
+        """Sets the targets (m,) [rad] of the extra joints for the next steps."""
+        self.data.ctrl[self._leg_servos :] = targets
 
     @property
     def foot_forces(self) -> Array:
@@ -401,6 +429,11 @@ class Simulation:
             acceleration=read_only(self._accelerometer),
             position=read_only(data.qpos[:3]),
             velocity=read_only(data.qvel[:3] @ rotation),
+            extra=ExtraJointState(
+                tuple(data.qpos[world.extra_position].tolist()),
+                tuple(data.qvel[world.extra_velocity].tolist()),
+                tuple(data.actuator_force[self._leg_servos :].tolist()),
+            ),
         )
 
     def unwanted_contacts(self) -> tuple[tuple[str, str], ...]:

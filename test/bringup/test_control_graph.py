@@ -4,10 +4,11 @@
 import pytest
 from ruamel.yaml import YAML
 from support import launch_stubs
+from support.robots.head import head_file
 
-from hexapod_control.bringup import control_graph
+from hexapod_control.bringup import control_graph, node_graph
 from hexapod_control.bringup.launch_arguments import GraphError
-from hexapod_control.config.robots.urdf import HARDWARE
+from hexapod_control.config.robots.urdf import EXTRA_CONTROLLER, HARDWARE
 from hexapod_control.config.shipped_files import share
 
 
@@ -25,6 +26,23 @@ def test_each_hardware_has_its_joints_a_description_with_its_plugin_and_controll
     types = parameters["/**/controller_manager"]["ros__parameters"]
     assert set(control_graph.CONTROLLERS) <= set(types)
     assert len(parameters["/**/joint_trajectory_controller"]["ros__parameters"]["joints"]) == 12
+
+
+def test_extra_joints_have_a_controller_also_beside_a_robot_that_walks(tmp_path):
+    robot = str(head_file(tmp_path))
+    found = {spec.executable: spec for spec in control_graph.specs({"robot": robot}, tmp_path)}
+    assert found["spawner"].arguments[:3] == (*control_graph.CONTROLLERS, EXTRA_CONTROLLER)
+    alone = control_graph.specs({"robot": robot, "joints": "extra"}, tmp_path)
+    assert [spec.executable for spec in alone] == ["ros2_control_node", "spawner"]
+    assert alone[1].arguments[0] == EXTRA_CONTROLLER and "joint_trajectory_controller" not in alone[1].arguments
+    graphs = {name: node_graph.specs(name, {"robot": robot}, in_launch_file=True) for name in ("sim", "bringup")}
+    for specs in graphs.values():
+        published = [spec for spec in specs if spec.executable in ("robot_state_publisher", "link_frames")]
+        assert len(published) == 1
+    text = node_graph.robot_description(robot)
+    assert text.count("<ros2_control ") == 1 and "extra_joint_targets" in text
+    with pytest.raises(GraphError, match=r"joints: must be all, is extra; .*phantomx.yaml has no section extra_joints"):
+        control_graph.specs({"joints": "extra"}, tmp_path)
 
 
 def test_unknown_hardware_and_a_urdf_are_refused(tmp_path):

@@ -135,7 +135,7 @@ class ScriptedDriver:
     """A driver without a thread on a scripted bus: `run` lets time pass."""
 
     def __init__(self, start=None, machine=None, **changes):
-        machine = machine or robot()
+        self.machine = machine = machine or robot()
         settings = standard(machine, "feetech_st", "/dev/none")
         fields = {name: getattr(settings, name) for name in settings.__dataclass_fields__}
         self.settings = ServoSettings(**{**fields, **changes})
@@ -148,8 +148,8 @@ class ScriptedDriver:
     def _open(self):
         if self.refuses:
             raise PortGoneError("no such port")
-        angles = np.ravel(self.start).tolist()
-        positions = {joint.id: joint.raw(q) for joint, q in zip(self.settings.joints, angles, strict=True)}
+        angles = [*np.ravel(self.start).tolist(), *(extra.rest for extra in self.machine.extra_joints)]
+        positions = {joint.id: joint.raw(q) for joint, q in zip(self.settings.servos, angles, strict=True)}
         self.buses.append(ScriptedBus(self.settings.ids, positions, self.clock))
         self.bus.model, self.bus.limit, self.bus.volts = self.model, self.max_voltage, self.volts
         return self.bus

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hexapod_control.config.document import DocumentEntry, join, merge, plain, r
 from hexapod_control.config.errors import FileError, RobotFileError
 from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.camera_section import read_cameras
+from hexapod_control.config.robots.extra_joint_section import SECTION, read_extra_joints
 from hexapod_control.config.robots.foothold_choice import with_footholds
 from hexapod_control.config.robots.gait_section import check_gaits, read_gaits
 from hexapod_control.config.robots.measured_section import with_measured
@@ -50,6 +52,7 @@ from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, max_radii,
 _SAME_HIP_M = 0.001  # hips nearer than this coincide
 _ANY_ANGLE_RAD = {"lower": -math.pi, "upper": math.pi}
 _OPTIONAL = (robot_keys.FOOTHOLD, robot_keys.TILT)  # of the place of a leg
+_SERVO_KEYS = tuple(row.key for row in (*robot_keys.COMMON, robot_keys.SERVO_VOLTAGE) if row.key.startswith("servo."))
 _PLACE = tuple(row.key for row in (*robot_keys.PLACE, *_OPTIONAL))
 
 
@@ -97,6 +100,8 @@ def _loaded(root: DocumentEntry, *, as_written: bool = True) -> RobotFile:
     names = list(root.children["legs"].children)
     robot_legs = tuple(_leg(name, values) for name, values in zip(names, legs, strict=True))
     robot = _robot(whole, robot_legs, read_gaits(root, robot_legs), read_cameras(root))
+    extra = read_extra_joints(root, robot_legs, robot.cameras, partial(_extra_joint, common))
+    robot = replace(robot, extra_joints=extra)
     robot = with_measured(robot, root)
     if chosen := [row for row, values in enumerate(legs) if robot_keys.FOOTHOLD.key not in values.values]:
         robot = with_footholds(robot, chosen)
@@ -173,7 +178,7 @@ def _refuse_unknown(root: DocumentEntry) -> None:
     top = schema.known_keys(row.key for row in robot_keys.ROBOT)
     leg = schema.known_keys(row.key for row in (*robot_keys.COMMON, robot_keys.SERVO_VOLTAGE))
     others = dict.fromkeys(
-        ("legs", "gaits", "cameras", "confirmed", robot_keys.ECONOMY.key, *robot_keys.OPTIONAL_SECTIONS)
+        ("legs", "gaits", "cameras", SECTION, "confirmed", robot_keys.ECONOMY.key, *robot_keys.OPTIONAL_SECTIONS)
     )
     schema.refuse_unknown(root, {**top, "leg": leg, **others})
     legs = _section(root, "legs")
@@ -239,14 +244,27 @@ def _joint(values: CheckedValues, name: str) -> Joint:
         what = f"is {values.number(lower):g}, upper_deg is {values.number(upper):g}"
         bound = f"must leave the joint at least {robot_keys.MIN_RANGE_DEG:g} deg"
         raise values.entries[lower].error(what, bound, "degrees, not radians?")
-    return Joint(
-        math.radians(values.number(lower)),
-        math.radians(values.number(upper)),
-        values.number("servo.no_load_speed"),
-        values.number("servo.stall_torque"),
-        values.number("servo.stiffness"),
-        _traits(values),
+    return _servo_joint(values, math.radians(values.number(lower)), math.radians(values.number(upper)))
+
+
+def _servo_joint(values: CheckedValues, lower: float, upper: float) -> Joint:
+    """A joint with limits [rad] and the servo of these values."""
+    speed, torque, stiffness = (values.number(f"servo.{key}") for key in ("no_load_speed", "stall_torque", "stiffness"))
+    return Joint(lower, upper, speed, torque, stiffness, _traits(values))
+
+
+def _extra_joint(common: DocumentEntry, entry: DocumentEntry, lower: float, upper: float) -> Joint:
+    """An extra joint with limits [rad]: its servo is that of the legs unless it has its own."""
+    usual, own = (
+        replace(section, value={name: child for name, child in section.children.items() if name == "servo"})
+        for section in (common, entry)
     )
+    if "servo" in own.children:
+        schema.refuse_unknown(own, {"servo": schema.known_keys(_SERVO_KEYS)["servo"]})
+    merged = _merged(usual, own)
+    rows = [row for row in robot_keys.COMMON if row.key in _SERVO_KEYS]
+    supply = (SERVO_VOLTAGE,) if "voltage" in merged.children.get("servo", merged).children else ()
+    return _servo_joint(CheckedValues.checked(merged, (*rows, *supply)), lower, upper)
 
 
 def _traits(values: CheckedValues) -> ServoTraits:

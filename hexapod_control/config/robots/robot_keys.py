@@ -109,6 +109,28 @@ CAMERA: tuple[NumberRow, ...] = (  # under the name of each camera of the option
     ),
     NumberRow("rate", Quantity("Hz", 0.5, 30.0, "of its images in simulation", "10")),
 )
+EXTRA_JOINT: tuple[KeyRow, ...] = (  # under the name of each joint of the optional section `extra_joints`
+    TextRow(
+        *("parent", NAME, "base_link, or an extra joint above this one", "e.g. base_link"),
+        meaning="what it is mounted to: base_link, or the name of an extra joint above",
+        default="base_link",
+    ),
+    NumberRow("position", Quantity("m", -2.0, 2.0, "of a point on its axis, in the frame of the parent"), 3),
+    NumberRow(
+        "rpy_deg", Quantity("deg", -180.0, 180.0, "roll, pitch, yaw of its frame in the parent's", "[0, 0, 0]"), 3
+    ),
+    NumberRow("axis", Quantity("", -1.0, 1.0, "in its frame; + is counter-clockwise about it"), 3),
+    *(
+        NumberRow(f"{side}_deg", Quantity("deg", -MAX_ANGLE_DEG, MAX_ANGLE_DEG, f"{side} end of its range"))
+        for side in ("lower", "upper")
+    ),
+    NumberRow("size", Quantity("m", 0.001, 2.0, "of what it turns, a box, along x, y, z"), 3),
+    NumberRow("center", Quantity("m", -2.0, 2.0, "middle of the box, from the point on the axis", "[0, 0, 0]"), 3),
+    NumberRow("mass", Quantity("kg", MIN_MASS_KG, 20.0, "of the box; body.mass contains it")),
+)
+EXTRA_SERVO = TextRow(
+    "servo", "", "the keys of leg.servo", "", meaning="what differs from the servo of the legs", default="leg.servo"
+)
 ODOMETRY_SCALE: tuple[NumberRow, ...] = (  # under the optional section `odometry_scale`
     NumberRow("distance", Quantity("", 0.5, 2.0, "factor on distances", hint=_CALIBRATE)),
     NumberRow("turn", Quantity("", 0.5, 2.0, "factor on turns", hint=_CALIBRATE)),

@@ -17,7 +17,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from hexapod_control.config.robots.draft.rotations import angles_of_rotation
-from hexapod_control.config.robots.urdf import urdf
+from hexapod_control.config.robots.urdf import walking_urdf
 from hexapod_control.config.robots.urdf_import.reading.urdf_tree import UrdfJoint, parse_tree
 from hexapod_control.config.ros_names import frame_prefix
 from hexapod_control.core.kinematics.body_pose import BodyPose
@@ -29,7 +29,7 @@ from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import RobotSettings, declare
 from hexapod_control.ros.qos import COMMAND, LATCHED, NEWEST_SENSOR
-from hexapod_control.ros.row_messages import JointLayout
+from hexapod_control.ros.row_messages import ExtraJointLayout, JointLayout
 from hexapod_control.ros.started_files import started_mapping, started_robot
 
 MIN_PERIOD_SHARE = 0.9  # share of the period after which frames are published again: stamps jitter
@@ -51,10 +51,11 @@ class LinkFramesNode(GuardedNode):
         super().__init__("link_frames", **options)
         settings = declare(self, LinkFramesSettings)
         file = started_robot(settings.robot)
-        text = urdf(file)
+        text = walking_urdf(file)
         self._tree = parse_tree(file.path, text)
         self._layout = JointLayout(file.robot, started_mapping(settings.joint_mapping, file.robot))
         self._names = joint_names(file.robot.leg_names)
+        self._extra = ExtraJointLayout(file.robot)
         self._prefix = settings.tf_frame_prefix
         self._period = MIN_PERIOD_SHARE / settings.publish_rate
         self._published = -math.inf  # [s] stamp of the last joints whose frames were published
@@ -73,6 +74,7 @@ class LinkFramesNode(GuardedNode):
             return
         self._published = time
         angles = dict(zip(self._names, self._layout.joints(message).ravel().tolist(), strict=True))
+        angles |= self._extra.angles(message)
         self._tf.publish(TFMessage(transforms=self._transforms(self._turning, angles, message.header.stamp)))
 
     def _transforms(self, joints: Sequence[UrdfJoint], angles: dict[str, float], stamp: Any) -> list[Any]:

@@ -34,6 +34,7 @@ from hexapod_control.nodes.mujoco_sim.simulation_output import (
     SimulationOutput,
     terrain_markers,
 )
+from hexapod_control.nodes.servo_driver.extra_joint_targets import subscribe_extra_targets
 from hexapod_control.nodes.servo_driver.torque_services import ArmedTopic, TorqueServices
 from hexapod_control.ros import messages, parameters
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
@@ -138,6 +139,7 @@ class MujocoSimNode(GuardedNode):
         self._driver = driver
         self._layout = JointLayout(world.robot, self._mapping)
         self.create_subscription(JointState, "joint_targets", self._take_targets, COMMAND)
+        subscribe_extra_targets(self, world.robot, world.extra.take)
         self._torque, self._armed = TorqueServices(self, world.torque), ArmedTopic(self)
 
     def _tick(self) -> None:
@@ -241,6 +243,7 @@ class MujocoSimNode(GuardedNode):
     def safe_stop(self, callback: str) -> None:
         """Holds the present joint angles."""
         self.world.driver.hold()
+        self.world.extra.hold()
 
     def stopped(self) -> bool:
         """Whether targets have stopped arriving."""

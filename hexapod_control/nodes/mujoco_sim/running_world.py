@@ -30,6 +30,7 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.refusal import Refusal
 from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
 from hexapod_control.ros.parameters import ParameterError
+from hexapod_control.servos.driver.extra_joint_follower import ExtraJointFollower
 from hexapod_control.servos.driver.target_follower import Interpolation, TargetFollower
 from hexapod_control.servos.driver.torque_switch import ESTOP_LATCHED, EmergencyStop
 from hexapod_control.servos.emulated_robot.physics_world import PhysicsWorld, SimulatedRobot
@@ -149,7 +150,8 @@ class SimulatedBus:
                 f"bus is {protocol!r}, bus_port is {link!r}: set bus to a wired protocol and bus_port to its link"
             )
         settings = servo_settings(robot_file, protocol, link)
-        self.world = PhysicsWorld(settings.joints, PROTOCOLS[protocol].scale, body, advance)
+        self._legs = len(settings.joints)
+        self.world = PhysicsWorld(settings.servos, PROTOCOLS[protocol].scale, body, advance)
         self.world.engage()
         self._device = LockedDevice(emulated_device(protocol, self.world, settings.ids, settings.options), lock)
         self._link = Path(link)
@@ -171,14 +173,18 @@ class SimulatedBus:
 
     @property
     def command(self) -> Array:
-        """Setpoints of the servos (n, 3) [rad]."""
-        return self.world.references
+        """Setpoints of the servos of the legs (n, 3) [rad]."""
+        return self.world.references[: self._legs].reshape(-1, 3)
 
     target = command
 
     def step(self, dt: float) -> Array:
-        """Setpoints of the servos (n, 3) [rad] `dt` [s] later."""
-        return self.world.reference(dt)
+        """Setpoints of the servos of the legs (n, 3) [rad] `dt` [s] later."""
+        return self.world.reference(dt)[: self._legs].reshape(-1, 3)
+
+    def extra(self) -> Array:
+        """Present setpoints of the extra joints (m,) [rad]."""
+        return self.world.references[self._legs :]
 
     def watch(self, now: float) -> None:
         """Does nothing: the driver at the other end has its own watchdog."""
@@ -227,7 +233,8 @@ class RunningWorld:
         self._lead = ControllerLead()
         self.bus: SimulatedBus | None = None
         follower = TargetFollower(self.robot, sitting, Interpolation(world.between_targets), CATCH_UP_S)
-        self.torque = SimulatedTorque(follower, lambda: self.simulation, self.lock)
+        self.extra = ExtraJointFollower(self.robot.extra_joints)
+        self.torque = SimulatedTorque(follower, self.extra, lambda: self.simulation, self.lock)
         self.driver: TargetFollower | SimulatedBus = follower
         if settings.bus:
             sys.setswitchinterval(SWITCH_INTERVAL_S)
@@ -282,7 +289,10 @@ class RunningWorld:
 
     def step(self, seconds: float) -> None:
         """Runs the world for a time [s]."""
-        self.simulation.step(self.driver.step(seconds), seconds)
+        targets = self.driver.step(seconds)
+        if self.extra.count:
+            self.simulation.aim_extra(self.bus.extra() if self.bus else self.extra.step(seconds))
+        self.simulation.step(targets, seconds)
 
     def note_targets(self, stamp: float) -> None:
         """Records that targets with a published time [s] were received."""
@@ -345,6 +355,10 @@ class SimulatedServos(Protocol):
     def joints(self) -> Array:
         """Joint angles (n, 3) [rad]."""
 
+    @property
+    def servo_angles(self) -> Array:
+        """The same (3 n,), then those of the extra joints (m,) [rad]."""
+
     def engage(self) -> None:
         """Torque on."""
 
@@ -356,10 +370,15 @@ class SimulatedTorque:
     """Torque and emergency stop of a simulated robot, which starts with the torque on. Any thread may call."""
 
     def __init__(
-        self, follower: TargetFollower, servos: Callable[[], SimulatedServos], lock: AbstractContextManager[object]
+        self,
+        follower: TargetFollower,
+        extra: ExtraJointFollower,
+        servos: Callable[[], SimulatedServos],
+        lock: AbstractContextManager[object],
     ) -> None:
         """`servos` returns the present simulation: a reset of the world replaces it. `lock` is that of the world."""
         self._follower = follower
+        self._extra = extra
         self._servos = servos
         self._lock = lock
         self._estop = EmergencyStop()
@@ -396,6 +415,7 @@ class SimulatedTorque:
             if not self._armed:
                 servos = self._servos()
                 self._follower.start(servos.joints)
+                self._extra.start(servos.servo_angles[servos.joints.size :])
                 self._armed = True
                 servos.engage()
         return None

@@ -81,7 +81,8 @@ class SimulationOutput:
             self._feet.update(reading.joints, reading.time)
             self._foot_states.publish(self._feet.message(reading.foot_forces, stamp))
         if self._joint_states:
-            message = self._joints.message(reading.joints, reading.joint_velocity, stamp, reading.joint_torque)
+            measured = reading.joints, reading.joint_velocity, stamp, reading.joint_torque
+            message = self._joints.message(*measured, reading.extra)
             self._joint_states.publish(message)
         if not self._truth.is_received:
             return

@@ -136,7 +136,7 @@ class DriverOutput:
                 self._foot_states.publish(self._feet.message(forces, stamp))
         elif torques is not None:
             self._publish_feet(snapshot, snapshot.joints, torques, stamp)
-        message = self._joints.message(snapshot.joints, snapshot.velocities, stamp, torques)
+        message = self._joints.message(snapshot.joints, snapshot.velocities, stamp, torques, snapshot.extra)
         self._joint_states.publish(message)
 
     def _publish_feet(self, snapshot: Snapshot, joints: Array, torques: Array, stamp: Time) -> None:

@@ -23,6 +23,7 @@ from hexapod_control.nodes.announcements.graph_presence import create_exclusive_
 from hexapod_control.nodes.announcements.robot_file_reports import report_implausible_values
 from hexapod_control.nodes.servo_driver.calibration_services import CalibrationServices
 from hexapod_control.nodes.servo_driver.driver_output import DriverOutput, SwitchedFeet
+from hexapod_control.nodes.servo_driver.extra_joint_targets import subscribe_extra_targets
 from hexapod_control.nodes.servo_driver.planner_requests import PlannerRequests
 from hexapod_control.nodes.servo_driver.settings import DriverSettings
 from hexapod_control.nodes.servo_driver.torque_services import TorqueServices
@@ -61,7 +62,8 @@ def bus_opener(
     """
     if settings.protocol == LOOPBACK:
         angles = np.ravel(start).tolist()
-        positions = {joint.id: joint.raw(q) for joint, q in zip(settings.joints, angles, strict=True)}
+        angles += [extra.rest for extra in robot.extra_joints]
+        positions = {joint.id: joint.raw(q) for joint, q in zip(settings.servos, angles, strict=True)}
         fastest = SPEED_MARGIN * max(joint.no_load_speed for leg in robot.legs for joint in leg.joints)
         return lambda: LoopbackBus(settings.ids, positions=positions, speed=LOOPBACK_SPEED_FACTOR * fastest)
     protocol = PROTOCOLS[settings.protocol]
@@ -117,6 +119,7 @@ class ServoDriverNode(GuardedNode):
         legs = file.robot.leg_names
         self._planner = PlannerRequests(self, legs, self.driver.note_seated, self.driver.note_legs_folded)
         self.create_subscription(JointState, "joint_targets", self.on_joint_targets, COMMAND)
+        subscribe_extra_targets(self, file.robot, self.driver.take_extra)
         TorqueServices(self, self.driver)
         self._calibration = CalibrationServices(self, self.driver, settings)
         self.closing.callback(self._close)
@@ -259,7 +262,8 @@ class ServoDriverNode(GuardedNode):
         return adapter_id(self._servos.port) or super().hardware_id
 
     def _by_joint(self, counts: Sequence[int]) -> str:
-        texts = [f"{name} {count}" for name, count in zip(self._layout.names, counts, strict=False) if count]
+        names = (joint.joint for joint in self._servos.servos)
+        texts = [f"{name} {count}" for name, count in zip(names, counts, strict=False) if count]
         return ", ".join(texts) or "none"
 
     # --- the end --------------------------------------------------------------------------------------------

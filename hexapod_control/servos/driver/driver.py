@@ -15,6 +15,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
+
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Robot
@@ -22,9 +24,10 @@ from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneErro
 from hexapod_control.servos.driver.bus_connection import BusConnection
 from hexapod_control.servos.driver.bus_lease import BusLease
 from hexapod_control.servos.driver.bus_thread import ANSWER_TIMEOUT_S, Answer, BusRequest, BusThread
+from hexapod_control.servos.driver.extra_joint_follower import ExtraJointFollower
 from hexapod_control.servos.driver.servo_group import ServoGroup
 from hexapod_control.servos.driver.servo_health import ServoHealth
-from hexapod_control.servos.driver.servo_readings import BROWN_OUT_SHARE
+from hexapod_control.servos.driver.servo_readings import BROWN_OUT_SHARE, as_rows
 from hexapod_control.servos.driver.snapshot_builder import SnapshotBuilder
 from hexapod_control.servos.driver.target_follower import MAX_STEP_S, SILENCE_QUESTION, Interpolation, TargetFollower
 from hexapod_control.servos.driver.telemetry import Diagnosis, Snapshot, TorqueState
@@ -41,11 +44,16 @@ NO_ANSWER = Refusal("thread_silent", "the driver's thread does not answer: resta
 
 
 class JointTargets(NamedTuple):
-    """Targets of all joints."""
+    """Targets of all joints of the legs."""
 
     joints: Array  # (n, 3) [rad]
     velocities: Array | None  # (n, 3) [rad/s]
     arrival: float  # [s] steady time
+
+
+def flat(joints: Array, extra: Array) -> Array:
+    """Values (k,) of all servos: those of the legs (n, 3), then those of the extra joints (m,)."""
+    return np.concatenate([np.ravel(joints), extra])
 
 
 class DriverCycle:
@@ -60,6 +68,7 @@ class DriverCycle:
         connection: BusConnection,
         torque: TorqueSwitch,
         follower: TargetFollower,
+        extra: ExtraJointFollower,
         health: ServoHealth,
         clock: Callable[[], float],
     ) -> None:
@@ -69,6 +78,7 @@ class DriverCycle:
         self._connection = connection
         self._torque = torque
         self._follower = follower
+        self._extra = extra
         self._health = health
         self._restarts = RestartWatch()
         self._torque_watch = TorqueWatch()
@@ -140,8 +150,7 @@ class DriverCycle:
             self._torque.doubt()
             self._check_restarts(group)
         elif self._torque.state is TorqueState.ON:
-            command = self._follower.step(dt, self._health.speed_share)
-            group.send(command, self._follower.slack, GOAL_CYCLES * max(self._connection.period, dt))
+            group.send(*self._command(dt), GOAL_CYCLES * max(self._connection.period, dt))
             if self._health.line.noise:
                 group.goal_check.repair()
             begin = self._clock()
@@ -155,6 +164,15 @@ class DriverCycle:
             if holds and not self._restarts.may_have_restarted(index):
                 self._resume(group, index)
         self._supervise(group, group.servo_clock())
+
+    def _command(self, dt: float) -> tuple[Array, Array]:
+        """The command of all servos (k,) [rad] `dt` [s] after the last one, and their permitted excess over limits."""
+        share = self._health.speed_share
+        command = self._follower.step(dt, share)
+        slack = self._follower.slack
+        if self._extra.count:
+            return flat(command, self._extra.step(dt, share)), flat(slack, self._extra.slack)
+        return command.ravel(), slack.ravel()
 
     def _keep_off(self, group: ServoGroup) -> None:
         """Switches the torque off again if something else has switched it on."""
@@ -184,13 +202,14 @@ class DriverCycle:
             self.note("restart", f"{names} had lost the torque: it is switched on again; check cables and plugs")
         if not group.reports_position:
             self._follower.hold()
-            group.stage(group.goals(self._follower.command))
+            self._extra.hold()
+            group.stage(group.goals(flat(self._follower.command, self._extra.command)))
             group.torque_on(range(len(group.ids)))
             return
         unread = group.read_all()
-        joints = group.readings.joint_angles()
-        if joints is not None:
-            self._follower.start(joints)
+        angles = group.readings.angles()
+        if angles is not None:
+            self._start(group, angles)
         for index in without_torque:
             if index in unread:
                 group.presence.quarantine(index, group.servo_clock())
@@ -199,8 +218,17 @@ class DriverCycle:
 
     def _resume(self, group: ServoGroup, index: int, *, was_off: bool = False) -> None:
         """Switches the torque of a servo on again, at its present position; `was_off` as in ServoGroup.resume."""
-        self._follower.rejoin(index, group.readings.angle(index))
+        angle = group.readings.angle(index)
+        if index < group.leg_servos:
+            self._follower.rejoin(index, angle)
+        else:
+            self._extra.rejoin(index - group.leg_servos, angle)
         group.resume(index, was_off=was_off)
+
+    def _start(self, group: ServoGroup, angles: Array) -> None:
+        """Commands these angles (k,) [rad] of all servos."""
+        self._follower.start(as_rows(angles[: group.leg_servos]))
+        self._extra.start(angles[group.leg_servos :])
 
     def _take_targets(self, now: float) -> None:
         targets = self._targets
@@ -220,12 +248,12 @@ class DriverCycle:
             self._torque.off(Refusal("silence", "the torque was switched off"))
 
     def _arm(self, group: ServoGroup, now: float) -> None:
-        joints = self._torque.continue_arming(now)
-        if joints is not None:
+        angles = self._torque.continue_arming(now)
+        if angles is not None:
             self._targets = None
             self._restarts.forget()
             self._health.registers.accept(group.problems)
-            self._follower.start(joints)
+            self._start(group, angles)
 
     def _supervise(self, group: ServoGroup, now: float) -> None:
         engaged = self._torque.engaged
@@ -277,13 +305,16 @@ class Driver:
         interpolation = Interpolation.LINEAR if settings.rate >= MIN_LINEAR_RATE_HZ else Interpolation.HOLD
         self._clock = clock
         self._follower = TargetFollower(robot, assumed, interpolation)
+        self._extra = ExtraJointFollower(robot.extra_joints)
+        self.take_extra = self._extra.take  # may be called from any thread
         self._estop = EmergencyStop()
         self._connection = BusConnection(settings, open_bus, clock, battery)
-        self._torque = TorqueSwitch(self._connection, self._estop, assumed)
+        self._torque = TorqueSwitch(self._connection, self._estop, flat(assumed, self._extra.command))
         self._health = ServoHealth(settings)
         self.note_legs_folded = self._health.note_legs_folded  # may be called from any thread
-        self._cycle = DriverCycle(settings, self._connection, self._torque, self._follower, self._health, clock)
-        self._builder = SnapshotBuilder(self._connection, self._health)
+        followers = self._follower, self._extra
+        self._cycle = DriverCycle(settings, self._connection, self._torque, *followers, self._health, clock)
+        self._builder = SnapshotBuilder(self._connection, self._health, robot.extra_joints)
         self._snapshot = Snapshot()
         self._thread = BusThread(
             lambda: self.cycle(), lambda: self._connection.period, clock, self._cycle.note, self._connection.hurry
@@ -362,8 +393,9 @@ class Driver:
         return self._ask(BusRequest(lambda request: self._torque.switch_off(DISARMED), urgent=True))
 
     def hold(self) -> None:
-        """Holds the present joint angles until the next targets."""
+        """Holds the present angles until the next targets."""
         self._thread.post(self._follower.hold)
+        self._thread.post(self._extra.hold)
 
     def note_seated(self) -> None:
         """Records that the planner reports the robot sitting."""
@@ -418,7 +450,8 @@ class Driver:
         self._report()
 
     def _report(self) -> None:
-        command = self._follower.command if self._torque.state is TorqueState.ON else None
+        on = self._torque.state is TorqueState.ON
+        command = flat(self._follower.command, self._extra.command) if on else None
         self._snapshot = self._builder.build(self._torque.state, command, self._clock(), self._thread.overruns)
 
     def close(self, torque_off: bool) -> Refusal | None:

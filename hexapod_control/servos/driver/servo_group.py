@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The servos of one robot on an open bus: goals out, readings in. Owned by one thread.
 
-Servos are numbered by index in row order (three joints per leg). A servo that does not respond uses no bus time
-except for its ping.
+Servos are numbered by index: the legs in row order (three joints per leg), then the extra joints. Angles of all servos
+are (k,) in this order. A servo that does not respond uses no bus time except for its ping.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from statistics import median
 
@@ -47,12 +47,13 @@ class ServoGroup:
         """`battery` measures the supply in place of the bus. Raises BusError if the line is too slow."""
         self.battery = battery
         self.ids = settings.ids
+        self.leg_servos = len(settings.joints)  # number of those of the legs, which come first
         self.reports_position = ServoQuantity.POSITION in bus.can_read
         self.reports_speed = ServoQuantity.SPEED in bus.can_read
         motion = partial(bus.timing, quantities=bus.can_read & MOTION)
         self.budget: BusBudget = budget(motion, len(self.ids), settings.rate, self.reports_position)
         self.presence = Presence(len(self.ids), settings.lost_after, servo_clock())
-        self.readings = ServoReadings(settings.joints)
+        self.readings = ServoReadings(settings.servos)
         self.garbled_pings = [0] * len(self.ids)  # consecutive pings with a corrupt reply
         self.rated_voltage: float | None = None  # [V] of the servos
         self.model_warning = bus.model_warning  # see Bus
@@ -65,8 +66,8 @@ class ServoGroup:
         self.problems: tuple[RegisterProblem, ...] = ()  # that it has found
         self._bus = bus
         self.clock = clock
-        self.registers = preflight.RegisterBlocks(bus, settings.joints)
-        self._converter = UnitConverter(settings.joints)
+        self.registers = preflight.RegisterBlocks(bus, settings.servos)
+        self._converter = UnitConverter(settings.servos)
         self.board_watch = BoardWatch(bus, settings, servo_clock)
         self.board_loss = BoardLoss(bus, self.ids, self.presence, self.readings)
         one_by_one = bus.timing(len(self.ids), bus.can_read & MOTION).turnarounds > 1
@@ -122,16 +123,16 @@ class ServoGroup:
             group.read_all()
         return group
 
-    def describe(self, indices: Sequence[int]) -> str:
+    def describe(self, indices: Iterable[int]) -> str:
         """Servos by joint name and id."""
         return describe(self._converter.joints[i] for i in indices)
 
     # --- goals and torque ---------------------------------------------------------------------------
 
     def send(self, command: Array, slack: Array, duration: float) -> None:
-        """Sends joint angles (n, 3) [rad] to all servos that answer, to be reached in `duration` [s].
+        """Sends angles (k,) [rad] to all servos that answer, to be reached in `duration` [s].
 
-        `slack` (n, 3) [rad] is the permitted excess over the joint limits.
+        `slack` (k,) [rad] is the permitted excess over the joint limits.
         """
         goals = self._converter.goals(command, slack)
         for index, servo in enumerate(self.ids):
@@ -144,7 +145,7 @@ class ServoGroup:
                 self.board_loss.sent(goals)
 
     def goals(self, joints: Array) -> dict[int, int]:
-        """Raw goals by servo id of joint angles (n, 3) [rad]."""
+        """Raw goals by servo id of angles (k,) [rad]."""
         return self._converter.goals(joints)
 
     def stage(self, goals: dict[int, int]) -> None:

@@ -78,7 +78,7 @@ class ServoHealth:
         self._battery.update(group, now)
         self._heat.update(group, now)
         missed = set() if self.silent_many else self.lost(group, now)  # many at once are a dead line, no lost servos
-        lost = [i for i in {*missed, *self._given_up} if i // SERVOS_PER_LEG not in self._folded]
+        lost = [i for i in {*missed, *self._given_up} if self._moves_leg(i)]
         if not lost:
             self._lost_since = math.nan
         elif math.isnan(self._lost_since):
@@ -89,6 +89,13 @@ class ServoHealth:
         if not armed:
             self._seated = False
             self.registers.forget()
+
+    def _moves_leg(self, index: int) -> bool:
+        """Whether a servo moves a leg with which the robot walks: it also walks without its extra joints."""
+        return self._is_of_leg(index) and index // SERVOS_PER_LEG not in self._folded
+
+    def _is_of_leg(self, index: int) -> bool:
+        return index < len(self._settings.joints)
 
     def _leg_of(self, group: ServoGroup, lost: list[int], now: float) -> int | None:
         """Row of a leg with lost servos, if all have been lost for LEG_LOST_S and not too many legs are affected."""
@@ -126,7 +133,7 @@ class ServoHealth:
         waited = self._seated or now - self._lost_since >= SIT_TIMEOUT_S
         policy = self._settings.on_lost
         if not math.isnan(self._lost_since) and (policy is OnLost.OFF or (policy is OnLost.SIT and waited)):
-            names = group.describe(self.lost(group, now) or sorted(self._given_up))
+            names = group.describe(i for i in self.lost(group, now) or sorted(self._given_up) if self._moves_leg(i))
             return Refusal("servos_lost", "{names} lost: check it, run hexapod reset, then hexapod arm", names=names)
         return None
 
@@ -145,7 +152,7 @@ class ServoHealth:
             return PlannerRequest.SIT
         if lost and self._settings.on_lost is OnLost.SIT:
             return PlannerRequest.SIT
-        if self.silent_many or self.line.stops or self.registers.found:
+        if self.silent_many or self.line.stops or any(self._is_of_leg(index) for index, _ in self.registers.found):
             return PlannerRequest.STOP
         if self.lost_leg is not None:
             return PlannerRequest.LOSE_LEG
@@ -236,12 +243,12 @@ class ServoHealth:
             found += self._silent(group, now)
         for index, block in self.registers.found:
             texts = [problem.change for problem in self.registers.found[index, block]]
-            found.append(Diagnosis(f"registers {index} {block}", True, "; ".join(texts)))
+            found.append(Diagnosis(f"registers {index} {block}", self._is_of_leg(index), "; ".join(texts)))
         found += self.line.diagnoses(now)
         found += self._battery.diagnoses() + self._heat.diagnoses(group)
         for index, why in sorted(self._given_up.items()):
             text = f"{group.describe([index])} {why} too often and is off: free the joint, then run hexapod reset"
-            found.append(Diagnosis(f"overload {index}", True, text))
+            found.append(Diagnosis(f"overload {index}", self._is_of_leg(index), text))
         return tuple(found)
 
     def _silent(self, group: ServoGroup, now: float) -> list[Diagnosis]:
@@ -249,7 +256,7 @@ class ServoHealth:
             return self._lost_boards(group, now)
         away = [i for i in range(len(group.ids)) if group.presence.quarantined(i)]
         if len(away) > MAX_LISTED_SERVOS:
-            lost = any(group.presence.lost(i, now) for i in away)
+            lost = any(group.presence.lost(i, now) and self._is_of_leg(i) for i in away)
             text = f"{len(away)} servos are silent: {group.describe(away)}: check power and the line"
             return [Diagnosis("silent", lost, text)]
         return [self._one_silent(group, index, now) for index in away]
@@ -260,13 +267,15 @@ class ServoHealth:
             lost = any(group.presence.lost(i, now) for i in indices)
             text = f"the {name} does not answer" + (f", {self._reaction(indices)}" if lost else "")
             text += f": check its power and its cable; on it: {group.describe(indices)}"
-            found.append(Diagnosis(f"board {name}", lost, text))
+            found.append(Diagnosis(f"board {name}", lost and any(map(self._is_of_leg, indices)), text))
         return found
 
     def _reaction(self, lost: Iterable[int]) -> str:
         """Text of the reaction to lost servos; with too many legs affected, the robot stays stopped."""
-        legs = {i // SERVOS_PER_LEG for i in lost}
+        legs = {i // SERVOS_PER_LEG for i in lost if self._is_of_leg(i)}
         policy = self._settings.on_lost
+        if not legs:
+            return "the robot walks on without it"
         if legs <= self._folded:
             return "the robot walks without its leg"
         too_many = len(legs | self._folded) > self._max_lost_legs
@@ -291,4 +300,4 @@ class ServoHealth:
         else:
             text = f"{name} has been silent for {age:.1f} s" + (f", {self._reaction([index])}" if lost else "")
             text += ": check its cable and id"
-        return Diagnosis(f"silent {index}", lost, text)
+        return Diagnosis(f"silent {index}", lost and self._is_of_leg(index), text)

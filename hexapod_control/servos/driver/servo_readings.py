@@ -122,7 +122,7 @@ class ServoReadings:
     """Raw positions; speeds and loads in the direction of the joint, in SI units."""
 
     def __init__(self, joints: Sequence[JointCalibration]) -> None:
-        """Joints in row order, three per leg."""
+        """All servos, in the order of ServoSettings.servos."""
         count = len(joints)
         self._joints = tuple(joints)
         self.positions = [math.nan] * count  # [raw]
@@ -174,18 +174,18 @@ class ServoReadings:
         """Last position of a joint [rad]."""
         return self._joints[index].angle(self.positions[index])
 
-    def joint_angles(self) -> Array | None:
-        """Last joint angles (n, 3) [rad]; None if a servo was never read."""
+    def angles(self) -> Array | None:
+        """Last angles [rad] of all servos; None if one was never read."""
         if any(math.isnan(position) for position in self.positions):
             return None
-        return as_rows([self.angle(index) for index in range(len(self._joints))])
+        return read_only([self.angle(index) for index in range(len(self._joints))])
 
     def goals_in_place(self, indices: Sequence[int]) -> dict[int, int]:
         """Raw goals by servo id that hold these servos at their last positions."""
         return {self._joints[i].id: self._joints[i].clamped(self.positions[i]) for i in indices}
 
 
-def as_rows(values: Sequence[float]) -> Array:
+def as_rows(values: Sequence[float] | Array) -> Array:
     """Values in row order as a read-only array (n, 3)."""
     return read_only(values).reshape(-1, 3)
 

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array, read_only
+from hexapod_control.core.robot import ExtraJoint, ExtraJointState
 from hexapod_control.servos.driver.bus_connection import BusConnection
 from hexapod_control.servos.driver.servo_group import ServoGroup
 from hexapod_control.servos.driver.servo_health import ServoHealth
@@ -43,7 +45,7 @@ class CycleRate:
 
 
 class CommandsOfReadings(NamedTuple):
-    """The last readings of all joints, and what was commanded since; arrays (n, 3)."""
+    """The last readings of all servos, and what was commanded since; arrays (k,)."""
 
     times: Array  # [s]
     at_reading: Array  # [rad] commanded then
@@ -53,7 +55,8 @@ class CommandsOfReadings(NamedTuple):
 class SnapshotBuilder:
     """Builds snapshots from connection and health. Life cycle: `build` once per cycle."""
 
-    def __init__(self, connection: BusConnection, health: ServoHealth) -> None:
+    def __init__(self, connection: BusConnection, health: ServoHealth, extra: Sequence[ExtraJoint] = ()) -> None:
+        self._full_torques = [joint.joint.stall_torque for joint in extra]  # [N m]
         self._connection = connection
         self._health = health
         self._rate = CycleRate()
@@ -65,7 +68,7 @@ class SnapshotBuilder:
         self._commanded: CommandsOfReadings | None = None
 
     def build(self, state: TorqueState, command: Array | None, now: float, overruns: int) -> Snapshot:
-        """The snapshot at a steady time [s]; `command` (n, 3) [rad] is None without torque."""
+        """The snapshot at a steady time [s]; `command` (k,) [rad] of all servos is None without torque."""
         self._rate.count(now)
         group = self._connection.group
         health = self._health
@@ -86,25 +89,36 @@ class SnapshotBuilder:
         if group is None:
             self._last_command = None
             return snapshot()
-        joints, velocities = self._pose(group, command, now)
+        angles, velocities = self._pose(group, command, now)
         readings = group.readings
+        legs = slice(group.leg_servos)
         return snapshot(
-            joints=joints,
-            velocities=velocities,
+            joints=None if angles is None else as_rows(angles[legs]),
+            velocities=None if velocities is None else as_rows(velocities[legs]),
+            extra=self._extra(group, angles, velocities),
             measured=group.reports_position,
             voltage=health.voltage,
             battery_limits=health.battery_limits,
             lost_leg=health.lost_leg,
             speed_share=health.speed_share,
-            loads=as_known_rows(readings.loads),
-            times=as_known_rows(readings.times) if group.moves_evenly else None,
-            temperatures=as_known_rows(readings.temperatures),
+            loads=as_known_rows(readings.loads[legs]),
+            times=as_known_rows(readings.times[legs]) if group.moves_evenly else None,
+            temperatures=as_known_rows(readings.temperatures[legs]),
             misses=tuple(group.presence.total),
             clamps=group.clamps,
             current=group.board_current,
             input_levels=group.board_watch.input_levels,
             counters=group.counters,
         )
+
+    def _extra(self, group: ServoGroup, angles: Array | None, velocities: Array | None) -> ExtraJointState | None:
+        """The state of the extra joints, of angles (k,) [rad] of all servos and their speeds [rad/s]."""
+        if angles is None or velocities is None:
+            return None
+        first = group.leg_servos
+        loads = (0.0 if math.isnan(load) else load for load in group.readings.loads[first:])
+        torques = (load * full for load, full in zip(loads, self._full_torques, strict=True))
+        return ExtraJointState(tuple(angles[first:].tolist()), tuple(velocities[first:].tolist()), tuple(torques))
 
     def _diagnose(self, state: TorqueState, request: PlannerRequest, now: float) -> None:
         """Renews the diagnoses every DIAGNOSIS_PERIOD_S, and at once with the torque state or the planner's request."""
@@ -133,7 +147,7 @@ class SnapshotBuilder:
         self._diagnoses = tuple(found)
 
     def _pose(self, group: ServoGroup, command: Array | None, now: float) -> tuple[Array | None, Array | None]:
-        """Joint angles (n, 3) [rad] and speeds [rad/s]: measured, or else the commanded ones."""
+        """Angles (k,) [rad] of all servos and their speeds [rad/s]: measured, or else the commanded ones."""
         if group.reports_position:
             return self._measured_pose(group, command, now)
         before = self._last_command
@@ -152,20 +166,20 @@ class SnapshotBuilder:
         The speed of a servo without a speed register is a mean until its last position, so it is never new.
         """
         unknown = self._health.brown_out or self._health.silent_many
-        measured = None if unknown else group.readings.joint_angles()
+        measured = None if unknown else group.readings.angles()
         if measured is None:
             self._commanded = None
             return None, None
-        speeds = as_rows([0.0 if math.isnan(speed) else speed for speed in group.readings.speeds])
-        times = as_rows(group.readings.times)
+        speeds = read_only([0.0 if math.isnan(speed) else speed for speed in group.readings.speeds])
+        times = np.array(group.readings.times)
         ages = now - times
         by_command = self._moved_by_command(times, ages, command)
         new = group.reports_speed & (ages < MAX_EXTRAPOLATION_S)
-        away = as_rows([group.presence.quarantined(index) for index in range(len(group.ids))])  # gets no commands
+        away = [group.presence.quarantined(index) for index in range(len(group.ids))]  # gets no commands
         return read_only(measured + np.where(new, speeds * ages, np.where(away, 0.0, by_command))), speeds
 
     def _moved_by_command(self, times: Array, ages: Array, command: Array | None) -> Array:
-        """How far the command (n, 3) [rad] has moved since positions that were read at `times` (n, 3) [s]."""
+        """How far the command (k,) [rad] has moved since positions that were read at `times` (k,) [s]."""
         if command is None:
             self._commanded = None
             return np.zeros_like(times)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.robot import ExtraJointState
 from hexapod_control.servos.bus.bus_interface import BusCounters
 
 
@@ -46,18 +47,19 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """State of the servos at one time. Arrays are (n, 3) in row order, NaN if unknown."""
+    """State of the servos at one time. Arrays are (n, 3) of the legs in row order, NaN if unknown."""
 
     torque: TorqueState = TorqueState.UNPLUGGED
     time: float = 0.0  # [s] steady time
     joints: Array | None = None  # [rad], None while the pose is unknown
     velocities: Array | None = None  # [rad/s]
+    extra: ExtraJointState | None = None  # of the extra joints, None while the pose is unknown
     loads: Array | None = None  # share of full torque in the joint's direction, None where the bus cannot read them
     times: Array | None = None  # [s] steady time of each position, None unless ServoGroup.moves_evenly
     measured: bool = False  # whether joints and velocities are measured; otherwise they are the commanded ones
     temperatures: Array | None = None  # [degC]
-    misses: tuple[int, ...] = ()  # since the start, per joint
-    clamps: tuple[int, ...] = ()  # since the start, per joint
+    misses: tuple[int, ...] = ()  # since the start, per servo
+    clamps: tuple[int, ...] = ()  # since the start, per servo
     voltage: float | None = None  # [V] filtered
     battery_limits: tuple[float, float] | None = None  # [V] below which there is a warning, and the robot sits
     current: float | None = None  # [A]

@@ -31,18 +31,18 @@ MOVING_LEG_PAUSE_S = 0.2  # between legs whose servos move to the assumed pose
 
 
 class Arming:
-    """One arming sequence, leg by leg to limit the inrush current: torque comes on without a jump.
+    """One arming sequence, leg by leg, then the extra joints, to limit the inrush current: torque without a jump.
 
     Servos that report their position hold it. Those that do not are assumed to be in a given pose: each leg moves there
     when its torque is switched on. Life cycle: `step` every cycle until `done`; with a `refusal` no torque comes on.
     """
 
     def __init__(self, group: ServoGroup, assumed: Array) -> None:
-        """`assumed` (n, 3) [rad] is the pose of servos that do not report their position."""
+        """`assumed` (k,) [rad] are the angles of servos that do not report their position."""
         self._group = group
         self._first = 0  # index of the next leg's first servo
         self._due = -math.inf  # [s] steady time
-        self.joints: Array = assumed  # (n, 3) [rad] present joint angles
+        self.angles: Array = assumed  # (k,) [rad] present angles
         self.held_before: set[int] = set()  # indices of servos that report torque already
         self.refusal: Refusal | None = group.preflight()
         if self.refusal:
@@ -64,12 +64,12 @@ class Arming:
 
     def _read_pose(self) -> None:
         missing = self._group.read_all()
-        measured = self._group.readings.joint_angles()
+        measured = self._group.readings.angles()
         if missing or measured is None:
             text = "no answer from {servos}: check its cable and power, then arm again"
             self.refusal = Refusal("no_answer", text, servos=self._group.describe(missing))
             return
-        self.joints = measured
+        self.angles = measured
         self._goals = self._group.readings.goals_in_place(range(len(self._group.ids)))
 
     def step(self, now: float) -> None:
@@ -83,7 +83,7 @@ class Arming:
         if self.done or self.refusal or now < self._due:
             return
         group = self._group
-        indices = range(self._first, self._first + SERVOS_PER_LEG)
+        indices = range(self._first, min(self._first + SERVOS_PER_LEG, len(group.ids)))
         if group.reports_position:
             group.stage({group.ids[i]: self._goals[group.ids[i]] for i in indices})
         elif self._first == 0:
@@ -148,7 +148,7 @@ class TorqueSwitch:
     """
 
     def __init__(self, connection: BusConnection, estop: EmergencyStop, assumed: Array) -> None:
-        """`assumed` (n, 3) [rad] is the pose of servos that do not report their position."""
+        """`assumed` (k,) [rad] are the angles of servos that do not report their position."""
         self._connection = connection
         self._estop = estop
         self._assumed = assumed
@@ -226,7 +226,7 @@ class TorqueSwitch:
         return self._connection.refusal or (BUS_LENT if self._lease else None)
 
     def continue_arming(self, now: float) -> Array | None:
-        """Switches the next leg on when it is due. Returns the joint angles (n, 3) [rad] once all have torque."""
+        """Switches the next leg on when it is due. Returns the angles (k,) [rad] once all have torque."""
         if self._arming is None:
             return None
         arming = self._arming
@@ -238,7 +238,7 @@ class TorqueSwitch:
         elif arming.done:
             self.ordered_off = False
             self._end_arming(TorqueState.ON, None)
-            return arming.joints
+            return arming.angles
         return None
 
     def undo_arming(self, reason: Refusal) -> None:

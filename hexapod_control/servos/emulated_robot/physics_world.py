@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Emulated servos that drive the joints of a simulated robot.
 
-The lag of the servos is in the physics; this file computes only their motion profiles. Arrays are (n, 3) by joint.
+The lag of the servos is in the physics; this file computes only their motion profiles.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 
 
 class SimulatedRobot(Protocol):
-    """A simulated robot: the state and the torque of its servos."""
+    """A simulated robot: state and torque of its servos (k,), those of the legs before those of extra joints."""
 
     @property
-    def joints(self) -> Array:
-        """Angles (n, 3) [rad]."""
+    def servo_angles(self) -> Array:
+        """Angles (k,) [rad]."""
 
     @property
-    def joint_velocity(self) -> Array:
-        """Speeds (n, 3) [rad/s]."""
+    def servo_speeds(self) -> Array:
+        """Speeds (k,) [rad/s]."""
 
     @property
-    def efforts(self) -> Array:
-        """Torques (n, 3) as shares of the full torque."""
+    def servo_efforts(self) -> Array:
+        """Torques (k,) as shares of the full torque."""
 
     @property
     def supply_share(self) -> float:
@@ -39,10 +39,10 @@ class SimulatedRobot(Protocol):
 
     @property
     def warmth(self) -> Array:
-        """Temperatures of the servos above the air (n, 3) [K]."""
+        """Temperatures of the servos of the legs above the air (n, 3) [K]."""
 
     def hold(self, on: NDArray[np.bool_]) -> None:
-        """Switches the torque of the servos (n, 3) on or off."""
+        """Switches the torque of the servos (k,) on or off."""
 
 
 class PhysicsWorld:
@@ -64,7 +64,7 @@ class PhysicsWorld:
         self._advance = advance
         self._voltage = voltage
         self.torques = np.zeros(self.count, dtype=bool)
-        self._references = np.ravel(body().joints)  # [rad] present references of the profiles
+        self._references = body().servo_angles  # [rad] present references of the profiles
         self._goals = self._references.copy()  # [rad]
         self._left = np.zeros(self.count)  # [s] until the goals are reached
         self._sample()
@@ -72,29 +72,28 @@ class PhysicsWorld:
     def _sample(self) -> None:
         """Samples the state of the body once for all servos."""
         body = self._body()
-        self._angles: list[float] = np.ravel(body.joints).tolist()
-        self._speeds: list[float] = np.ravel(body.joint_velocity).tolist()
-        self._loads: list[float] = np.ravel(body.efforts).tolist()
+        self._angles: list[float] = body.servo_angles.tolist()
+        self._speeds: list[float] = body.servo_speeds.tolist()
+        self._loads: list[float] = body.servo_efforts.tolist()
 
     # --- for the physics ----------------------------------------------------------------------------
 
     @property
     def references(self) -> Array:
-        """Present references of the servos (n, 3) [rad]."""
-        references: Array = self._references.reshape(-1, 3).copy()
-        return references
+        """Present references of the servos (k,) [rad]."""
+        return self._references.copy()
 
     def reference(self, dt: float) -> Array:
-        """References (n, 3) [rad] `dt` [s] later; those of servos without torque follow the joints."""
+        """References (k,) [rad] `dt` [s] later; those of servos without torque follow the joints."""
         part = np.where(self._left > dt, dt / np.maximum(self._left, 1e-9), 1.0)
         moved = self._references + part * (self._goals - self._references)
         self._left = np.maximum(self._left - dt, 0.0)
-        self._references = np.where(self.torques, moved, np.ravel(self._body().joints))
+        self._references = np.where(self.torques, moved, self._body().servo_angles)
         return self.references
 
     def engage(self) -> None:
         """Applies the torque state to the body's servos; call it after the body was replaced."""
-        self._body().hold(self.torques.reshape(-1, 3))
+        self._body().hold(self.torques)
 
     # --- for the device -----------------------------------------------------------------------------
 
@@ -113,7 +112,7 @@ class PhysicsWorld:
         if on == self.torques[index]:
             return
         self.torques[index] = on
-        self._references[index] = np.ravel(self._body().joints)[index]
+        self._references[index] = self._body().servo_angles[index]
         self.engage()
 
     def has_torque(self, index: int) -> bool:
@@ -152,7 +151,8 @@ class PhysicsWorld:
 
     def temperature(self, index: int) -> float:
         """Temperature [degC]."""
-        return TEMPERATURE_DEGC + float(self._body().warmth.flat[index])
+        warmth = self._body().warmth
+        return TEMPERATURE_DEGC + (float(warmth.flat[index]) if index < warmth.size else 0.0)
 
     def fault(self, index: int) -> ServoFault:
         """Never a fault."""

@@ -272,8 +272,9 @@ def emulate(
     """
     protocol = PROTOCOLS[settings.protocol]
     lying = np.ravel(np.array(lying_joints(robot))).tolist()
-    positions = [joint.raw(angle) for joint, angle in zip(settings.joints, lying, strict=True)]
-    world = RobotWorld(robot, settings.joints, protocol.scale, positions, errors)
+    lying += [extra.rest for extra in robot.extra_joints]
+    positions = [joint.raw(angle) for joint, angle in zip(settings.servos, lying, strict=True)]
+    world = RobotWorld(robot, settings.servos, protocol.scale, positions, errors)
     device = emulated_device(settings.protocol, world, settings.ids, settings.options)
     sensors = RobotSensors(io, errors)
     world.weighed = lambda dt: sensors.measure(world, device, dt)

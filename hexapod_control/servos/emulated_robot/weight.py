@@ -134,8 +134,9 @@ class RobotWorld(LagWorld):
         positions: Iterable[float],
         errors: Reality | None = None,
     ) -> None:
-        """The joints are in row order, as the servos, and calibrated as the driver believes; positions are raw.
+        """The joints are calibrated as the driver believes; positions are raw. Those of the legs are in row order.
 
+        Extra joints may follow; they bear no load and have no errors.
         One of the joints may be replaced later, when its horn is moved.
         Of the errors, those of zeros, latency, play, dead band, torque, stiffness, supply, lengths and hips count.
         """
@@ -149,12 +150,19 @@ class RobotWorld(LagWorld):
         self._joints = joints
         self._units = np.array([joint.direction * joint.units_per_rad for joint in joints])
         of_servos = [joint for leg in robot.legs for joint in leg.joints]
-        self._full = np.array([joint.stall_torque for joint in of_servos]) * errors.stall_torque.ravel()  # [N m]
-        self._stiff = np.array([joint.stiffness for joint in of_servos]) * errors.stiffness.ravel()  # [N m/rad]
-        self._offsets = errors.zero_offset.ravel()  # [rad]
-        self._slack = errors.slack.ravel() * np.abs(self._units)  # [raw]
-        self._sticks = FRICTION_SHARE * errors.friction.ravel()  # loads that leave a joint where it is in its play
-        self._latency = errors.latency.ravel().tolist()  # [s]
+        of_servos += [extra.joint for extra in robot.extra_joints]
+        self._leg_servos = 3 * len(robot.legs)
+        extra = len(joints) - self._leg_servos
+
+        def each(values: Array, otherwise: float) -> Array:
+            return np.append(values, [otherwise] * extra)  # of all servos
+
+        self._full = np.array([joint.stall_torque for joint in of_servos]) * each(errors.stall_torque, 1.0)  # [N m]
+        self._stiff = np.array([joint.stiffness for joint in of_servos]) * each(errors.stiffness, 1.0)  # [N m/rad]
+        self._offsets = each(errors.zero_offset, 0.0)  # [rad]
+        self._slack = each(errors.slack, 0.0) * np.abs(self._units)  # [raw]
+        self._sticks = FRICTION_SHARE * each(errors.friction, 1.0)  # loads that leave a joint where it is in its play
+        self._latency = each(errors.latency, 0.0).tolist()  # [s]
         self._coming: deque[tuple[float, int, float, float]] = deque()  # times [s], servos, goals [raw], durations [s]
         self._sides = np.zeros(self.count)  # of their play on which the joints are: -1 to 1
         self._supply_resistance = errors.supply_resistance
@@ -201,10 +209,11 @@ class RobotWorld(LagWorld):
             joint.angle(place) + offset
             for joint, place, offset in zip(self._joints, raw, self._offsets.tolist(), strict=True)
         ]
-        legs = [(angles[k], angles[k + 1], angles[k + 2]) for k in range(0, len(angles), 3)]
-        powered = self.torques.reshape(-1, 3)
+        count = self._leg_servos
+        legs = [(angles[k], angles[k + 1], angles[k + 2]) for k in range(0, count, 3)]
+        powered = self.torques[:count].reshape(-1, 3)
         support = (self._ground.held if self.is_held else self._ground.standing)(legs, powered)
-        self._weights = np.sign(self._units) * support.torques.ravel() / self._full
+        self._weights[:count] = np.sign(self._units[:count]) * support.torques.ravel() / self._full[:count]
         return support
 
     def goal(self, index: int, raw: float, duration: float) -> None:

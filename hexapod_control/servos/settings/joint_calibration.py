@@ -68,17 +68,17 @@ class JointCalibration:
 
 
 class UnitConverter:
-    """Converts joint angles of a robot to raw goals, clamped to joint and raw limits; counts clamps per joint."""
+    """Converts angles of all servos to raw goals, clamped to joint and raw limits; counts clamps per joint."""
 
     def __init__(self, joints: Sequence[JointCalibration]) -> None:
-        """Joints in row order, three per leg."""
+        """All servos, in the order of ServoSettings.servos."""
         self.joints = tuple(joints)
         self.clamps = [0] * len(self.joints)
 
     def goals(self, angles: Array, slack: Array | None = None) -> dict[int, int]:
-        """Raw goals by servo id of joint angles (n, 3) [rad]; a joint whose angle is not finite has none.
+        """Raw goals by servo id of angles (k,) [rad]; a joint whose angle is not finite has none.
 
-        `slack` (n, 3) [rad] is the permitted excess over the limits, for joints that started outside them.
+        `slack` (k,) [rad] is the permitted excess over the limits, for joints that started outside them.
         """
         goals: dict[int, int] = {}
         slacks = [0.0] * len(self.joints) if slack is None else np.ravel(slack).tolist()

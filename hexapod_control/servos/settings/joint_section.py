@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`servos.joints` of a robot file: the servo of each joint, and the conversion of its raw units to radians.
+"""The servo of each joint of a robot file (`servos.joints`, `servos.extra_joints`): its raw units to radians.
 
 Joint names are also parsed in free text: "LF coxa +", "left front coxa plus", "coxa of front left +".
 """
@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from hexapod_control.config.document import DocumentEntry
-from hexapod_control.config.schema import NumberRow, SchemaLine, refuse_unknown
-from hexapod_control.core.names import JOINTS, joint_name, quoted
+from hexapod_control.config.schema import REQUIRED, NumberRow, SchemaLine, refuse_unknown
+from hexapod_control.core.names import JOINTS, extra_joint_name, joint_name, quoted
 from hexapod_control.core.quantity import Quantity
 from hexapod_control.core.robot import Joint, Robot
 from hexapod_control.servos.bus.bus_interface import RawScale
@@ -120,6 +120,7 @@ _ROWS = (
     ),
 )
 _REQUIRED = ("id", "direction")
+EXTRA_JOINTS = "extra_joints"  # section of the servos of extra joints, beside `joints`
 _ROOM = 0.98  # of a standard servo's range that the joint may use
 
 
@@ -127,37 +128,55 @@ def joint_lines() -> Iterator[SchemaLine]:
     """The keys of a joint, for the reference."""
     for row in _ROWS:
         yield row.line("joints.LEG.JOINT.")
+    same = "as `servos.joints.LEG.JOINT`"
+    yield SchemaLine(f"{EXTRA_JOINTS}.NAME", "text", "", "the keys of a joint", REQUIRED, same, "")
 
 
-def _each(robot: Robot) -> Iterator[tuple[str, str, Joint]]:
+def _each(robot: Robot) -> Iterator[tuple[tuple[str, ...], str, Joint]]:
+    """Keys below the section, name and limits of every joint: those of the legs in row order, then the extra ones."""
     for leg in robot.legs:
         for name, joint in zip(JOINTS, leg.joints, strict=True):
-            yield leg.name, name, joint
+            yield ("joints", leg.name, name), joint_name(leg.name, name), joint
+    for extra in robot.extra_joints:
+        yield (EXTRA_JOINTS, extra.name), extra_joint_name(extra.name), extra.joint
 
 
 def calibrations(section: DocumentEntry, robot: Robot, kind: ServoProtocol) -> tuple[JointCalibration, ...]:
-    """One calibration per joint in row order from the section `servos`. Raises RobotFileError."""
-    joints = section.children.get("joints")
-    if joints is None:
+    """One calibration per joint from the section `servos`: row order, then the extra joints. Raises RobotFileError."""
+    if "joints" not in section.children:
         raise section.error("is missing", "must be a section with every leg", below="joints")
-    leg_keys = {name: dict.fromkeys(row.key for row in _ROWS) for name in JOINTS}
-    refuse_unknown(joints, {leg: leg_keys for leg in robot.leg_names})
+    keys = dict.fromkeys(row.key for row in _ROWS)
+    known = {"joints": {leg: dict.fromkeys(JOINTS, keys) for leg in robot.leg_names}}
+    extra = {EXTRA_JOINTS: {joint.name: keys for joint in robot.extra_joints}}
+    for name, below in (known | extra).items():
+        if name in section.children:
+            refuse_unknown(section.children[name], below)
     found: list[JointCalibration] = []
     taken: dict[int, DocumentEntry] = {}
-    for leg, name, joint in _each(robot):
-        entry = joints.children.get(leg)
-        if entry is None:
-            raise joints.error("is missing", f"must have {', '.join(JOINTS)}", "every leg is required", below=leg)
-        if name not in entry.children:
-            raise entry.error("is missing", "must have id and direction", "every joint is required", below=name)
-        child = entry.children[name]
-        calibration = _calibration(child, joint_name(leg, name), joint, kind)
+    for path, joint, limits in _each(robot):
+        child = _entry(section, path)
+        calibration = _calibration(child, joint, limits, kind)
         other = taken.setdefault(calibration.id, child)
         if other is not child:
             problem = f"is {calibration.id}, which {other.key} (line {other.line}) already has"
             raise child.children["id"].error(problem, "must be unique", "the command hexapod servos sets another id")
         found.append(calibration)
     return tuple(found)
+
+
+def _entry(section: DocumentEntry, path: Sequence[str]) -> DocumentEntry:
+    """The entry of a joint. Raises for a missing one, at the deepest section that exists."""
+    entry = section
+    for depth, name in enumerate(path):
+        if name not in entry.children:
+            last = depth == len(path) - 1
+            bound = "must have id and direction" if last else f"must have {', '.join(JOINTS)}"
+            if name == EXTRA_JOINTS:
+                bound = "must be a section with every extra joint"
+            what = "joint" if last or name == EXTRA_JOINTS else "leg"
+            raise entry.error("is missing", bound, f"every {what} is required", below=name)
+        entry = entry.children[name]
+    return entry
 
 
 def _calibration(entry: DocumentEntry, name: str, joint: Joint, kind: ServoProtocol) -> JointCalibration:
@@ -220,22 +239,22 @@ def _remedy(joint: JointCalibration, scale: RawScale, side: str) -> str:
     }
     for key, (value, other) in causes.items():
         if all(joint.low - 0.5 <= other.raw(angle) <= joint.high + 0.5 for angle in (joint.lower, joint.upper)):
-            return f"check {key}, with {value} it can; else calibrate, or narrow joints.{side}_deg of this leg"
-    return f"narrow joints.{side}_deg of this leg, or calibrate"
+            return f"check {key}, with {value} it can; else calibrate, or narrow {side}_deg of this joint"
+    return f"narrow {side}_deg of this joint, or calibrate"
 
 
 def standard_calibrations(robot: Robot, scale: RawScale, ids: range) -> tuple[JointCalibration, ...]:
-    """Calibrations of new servos: ids in row order, each servo centered in the range of its joint.
+    """Calibrations of new servos: ids in row order, then the extra joints; each centered in the range of its joint.
 
     The first id is 1 with more than 32 possible ids, otherwise 0.
     """
     first = max(ids.start, 1) if ids.stop > 32 else ids.start
     found = []
-    for row, (leg, name, joint) in enumerate(_each(robot)):
+    for row, (_, name, joint) in enumerate(_each(robot)):
         units = min(scale.per_rad, _ROOM * (scale.high - scale.low) / (joint.upper - joint.lower))
         found.append(
             JointCalibration(
-                joint=joint_name(leg, name),
+                joint=name,
                 id=first + row,
                 center=float(scale.center),
                 direction=1,

@@ -15,10 +15,11 @@ from hexapod_control.config.section_writer import save_text, with_section, with_
 from hexapod_control.core.names import JOINTS
 from hexapod_control.servos.bus.bus_interface import RawScale
 from hexapod_control.servos.settings.joint_calibration import JointCalibration
+from hexapod_control.servos.settings.joint_section import EXTRA_JOINTS
 from hexapod_control.servos.settings.servo_section import ServoSettings, servo_settings
 
 NAME = "servos"
-PROTOCOL_KEYS = ("protocol", "baud", "options", "joints")  # valid for one protocol only
+PROTOCOL_KEYS = ("protocol", "baud", "options", "joints", EXTRA_JOINTS)  # valid for one protocol only
 
 
 def entry(joint: JointCalibration, scale: RawScale) -> dict[str, float | int]:
@@ -57,7 +58,9 @@ def section(file: RobotFile, settings: ServoSettings, scale: RawScale) -> dict[s
     }
     options = {**(old.get("options") or {}), **plain}
     wire = {"protocol": settings.protocol, "port": settings.port, "baud": settings.baud}
-    return {**wire, **old, **wire, **({"options": options} if options else {}), "joints": joints}
+    of_extra = {joint.short_name: entry(joint, scale) for joint in settings.extra}
+    extra = {EXTRA_JOINTS: of_extra} if of_extra else {}
+    return {**wire, **old, **wire, **({"options": options} if options else {}), "joints": joints, **extra}
 
 
 def save(file: RobotFile, settings: ServoSettings, scale: RawScale) -> Path:

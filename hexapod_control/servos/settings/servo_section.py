@@ -38,8 +38,13 @@ from hexapod_control.core.quantity import Quantity, number
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.protocol_options import values
 from hexapod_control.servos.protocol_registry import PROTOCOLS, refused
-from hexapod_control.servos.settings.joint_calibration import JointCalibration
-from hexapod_control.servos.settings.joint_section import calibrations, joint_lines, standard_calibrations
+from hexapod_control.servos.settings.joint_calibration import SERVOS_PER_LEG, JointCalibration
+from hexapod_control.servos.settings.joint_section import (
+    EXTRA_JOINTS,
+    calibrations,
+    joint_lines,
+    standard_calibrations,
+)
 
 LOOPBACK = "loopback"
 WIRED = tuple(name for name in PROTOCOLS if name != LOOPBACK)  # protocols of real servos
@@ -91,7 +96,8 @@ class ServoSettings:
     protocol: str
     port: str
     baud: int = field(metadata=BAUD.metadata())
-    joints: tuple[JointCalibration, ...]  # row order
+    joints: tuple[JointCalibration, ...]  # of the legs, in row order
+    extra: tuple[JointCalibration, ...] = ()  # of the extra joints, in the order of the robot file
     rate: float = number(50.0, "Hz", 5.0, 500.0, "rate of the goals", "goals per second")
     lost_after: float = number(0.5, "s", 0.05, 10.0, "time without an answer after which a servo is lost")
     max_temperature: float = number(
@@ -105,9 +111,14 @@ class ServoSettings:
     options: tuple[tuple[str, object], ...] = ()  # of the protocol: (name, value for its bus)
 
     @property
+    def servos(self) -> tuple[JointCalibration, ...]:
+        """All servos on the bus: those of the legs in row order, then the extra ones."""
+        return self.joints + self.extra
+
+    @property
     def ids(self) -> tuple[int, ...]:
-        """Servo ids in row order."""
-        return tuple(joint.id for joint in self.joints)
+        """Ids of all servos, in the order of `servos`."""
+        return tuple(joint.id for joint in self.servos)
 
 
 _PROTOCOL = ChoiceRow("protocol", tuple(PROTOCOLS), "", "language of the servos' bus")
@@ -162,7 +173,10 @@ def servo_settings(file: RobotFile, protocol: str = "", port: str = "") -> Servo
     numbers = {row.key: row.number(section) for row in _NUMBERS if row.key in section.children}
     more: dict[str, Any] = {"baud": kind.baud, **numbers, **_choices(section), "battery": _battery(section)}
     more["options"] = tuple(options.items())
-    return ServoSettings(name, _port(section, name, port), joints=calibrations(section, file.robot, kind), **more)
+    wire = name, _port(section, name, port)
+    found = calibrations(section, file.robot, kind)
+    count = SERVOS_PER_LEG * len(file.robot.legs)
+    return ServoSettings(*wire, joints=found[:count], extra=found[count:], **more)
 
 
 def standard(robot: Robot, protocol: str, port: str) -> ServoSettings:
@@ -173,12 +187,20 @@ def standard(robot: Robot, protocol: str, port: str) -> ServoSettings:
         missing = f"must be given with {protocol}, which is not in the section servos of the robot file"
         raise ArgumentError("port", missing, "e.g. /dev/serial/by-id/usb-...")
     kind = PROTOCOLS[protocol]
-    return ServoSettings(protocol, port, kind.baud, standard_calibrations(robot, kind.scale, kind.ids))
+    found = standard_calibrations(robot, kind.scale, kind.ids)
+    count = SERVOS_PER_LEG * len(robot.legs)
+    return ServoSettings(protocol, port, kind.baud, found[:count], found[count:])
 
 
 def _known() -> dict[str, object]:
     battery = dict.fromkeys(row.key for row in _BATTERY)
-    return {**dict.fromkeys(row.key for row in _KEYS), "battery": battery, "options": None, "joints": None}
+    return {
+        **dict.fromkeys(row.key for row in _KEYS),
+        "battery": battery,
+        "options": None,
+        "joints": None,
+        EXTRA_JOINTS: None,
+    }
 
 
 def _unknown(protocol: str) -> tuple[str, str, str]:

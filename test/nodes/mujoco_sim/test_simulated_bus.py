@@ -37,7 +37,7 @@ def servos_of(simulation):
 
     def advance(now):
         dt, then[0] = now - then[0], now
-        simulation.step(made.reference(dt), dt)
+        simulation.step(made.reference(dt).reshape(-1, 3), dt)
 
     joints = servo_settings(FILE, "feetech_st", "the wire").joints
     made = PhysicsWorld(joints, PROTOCOLS["feetech_st"].scale, lambda: simulation, advance)
@@ -83,12 +83,12 @@ def test_a_goal_is_reached_in_its_time_and_not_before(world):
     for index in range(world.count):
         world.torque(index, True)
     world.step(0.1)
-    begin = float(world.references[0, 0])
+    begin = float(world.references[0])
     world.goal(0, world.joints[0].raw(begin + 0.2), 0.2)
     world.step(0.2)
-    assert world.references[0, 0] == pytest.approx(begin + 0.1)
+    assert world.references[0] == pytest.approx(begin + 0.1)
     world.step(0.35)
-    assert world.references[0, 0] == pytest.approx(begin + 0.2)
+    assert world.references[0] == pytest.approx(begin + 0.2)
     assert world.joints[0].angle(world.target(0)) == pytest.approx(begin + 0.2)
 
 

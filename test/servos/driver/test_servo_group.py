@@ -211,7 +211,7 @@ def test_the_supply_is_read_first_at_once_and_then_every_0_4_seconds():
 
 def test_readings_are_in_units_and_signs_of_the_joints():
     readings = ServoReadings(JOINTS)
-    assert readings.joint_angles() is None
+    assert readings.angles() is None
     for index, joint in enumerate(JOINTS):
         assert as_known_rows(readings.speeds) is None or index > 0
         readings.take_motion(
@@ -222,7 +222,7 @@ def test_readings_are_in_units_and_signs_of_the_joints():
         assert readings.speeds[index] == pytest.approx((joint.angle(raw + 70.0) - joint.angle(raw)), rel=0.2)
         assert readings.speeds[index] == joint.rate(raw, 70.0)
         assert readings.loads[index] == 0.25 * joint.direction
-    assert readings.joint_angles().shape == (2, 3)
+    assert readings.angles().shape == (6,)
     assert readings.times == [2.0] * 6
 
 
@@ -236,7 +236,7 @@ def test_a_servo_without_a_speed_register_gets_the_mean_speed_between_its_positi
     readings.take_motion(1, ServoReading(position=1000), 1000, 1.5)  # at the same time
     assert readings.speeds[1] == before
     assert math.isnan(readings.loads[1])
-    assert readings.joint_angles() is None
+    assert readings.angles() is None
 
 
 def test_faults_add_up_until_a_reading_of_health_replaces_them():
@@ -350,7 +350,7 @@ def test_servos_with_a_new_calibration_keep_bus_and_rated_voltage_and_are_read_a
     new = group.recalibrated(replace(settings, joints=joints))
     assert (new.rated_voltage, new.ids) == (7.4, group.ids)
     expected = [joint.angle(2048) for joint in joints]
-    assert np.ravel(new.readings.joint_angles()) == pytest.approx(expected)
+    assert new.readings.angles() == pytest.approx(expected)
     new.stage({2: 1000})
     assert bus.goals[2] == 1000
 
@@ -374,7 +374,7 @@ def test_a_servo_that_is_missed_is_read_again_twice(misses, missing):
     bus.misses = misses
     assert group.read_all() == missing
     assert bus.misses == 0
-    assert (group.readings.joint_angles() is None) == bool(missing)
+    assert (group.readings.angles() is None) == bool(missing)
 
 
 class PulsesBus(ScriptedBus):

@@ -43,7 +43,7 @@ def test_measured_angles_are_those_of_now_if_they_are_not_older_than_forty_milli
     group.readings.speeds[:], group.readings.times[:] = [0.5] * (COUNT - 1) + [math.nan], list(now - ages)
     found = builder.build(TorqueState.ON, None, now, 7)
     moved = np.where(ages < 0.04, 0.5 * ages, 0.0)
-    assert found.joints == pytest.approx(group.readings.joint_angles() + moved.reshape(6, 3))
+    assert found.joints == pytest.approx((group.readings.angles() + moved).reshape(6, 3))
     assert found.velocities == pytest.approx(np.reshape([0.5] * (COUNT - 1) + [0.0], (6, 3)))
     assert (found.torque, found.time, found.overruns, found.reconnections) == (TorqueState.ON, now, 7, 3)
     assert found.measured and found.times == pytest.approx(np.reshape(now - ages, (6, 3)))
@@ -61,12 +61,12 @@ def test_older_angles_follow_the_command_for_half_a_second():
     )
     group.read_all()
     builder = SnapshotBuilder(SimpleNamespace(group=group, reconnections=0, lost_reason=""), ServoHealth(settings))
-    begin = group.readings.joint_angles()
+    begin = group.readings.angles().reshape(6, 3)
     for age in (0.0, 0.1, 0.3, 0.49, 0.6, 0.8):
-        found = builder.build(TorqueState.ON, np.full((6, 3), age), clock.now + age, 0)
+        found = builder.build(TorqueState.ON, np.full(COUNT, age), clock.now + age, 0)
         assert found.joints == pytest.approx(begin + min(age, 0.49))
     group.readings.times[0] = clock.now + 0.8
-    found = builder.build(TorqueState.ON, np.full((6, 3), 0.8), clock.now + 0.9, 0)
+    found = builder.build(TorqueState.ON, np.full(COUNT, 0.8), clock.now + 0.9, 0)
     assert found.joints[0, 0] == pytest.approx(begin[0, 0]) and found.joints[0, 1] == pytest.approx(begin[0, 1] + 0.49)
 
 

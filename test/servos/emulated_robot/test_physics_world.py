@@ -24,9 +24,9 @@ class Body:
     """A robot of two legs whose joints stand still where the test puts them."""
 
     def __init__(self):
-        self.joints = np.array([[0.1, -0.2, 0.3], [0.4, 0.5, -0.6]])
-        self.joint_velocity = np.array([[1.0, -2.0, 0.5], [0.0, 3.0, -1.0]])
-        self.efforts = np.array([[0.1, -0.2, 0.3], [-0.4, 0.5, -0.6]])
+        self.servo_angles = np.array([0.1, -0.2, 0.3, 0.4, 0.5, -0.6])
+        self.servo_speeds = np.array([1.0, -2.0, 0.5, 0.0, 3.0, -1.0])
+        self.servo_efforts = np.array([0.1, -0.2, 0.3, -0.4, 0.5, -0.6])
         self.supply_share = 0.9
         self.warmth = np.array([[0.0, 5.0, 0.0], [0.0, 0.0, 0.0]])
         self.held = None
@@ -50,27 +50,27 @@ def all_of(world, read):
 
 
 def test_position_speed_and_load_are_those_of_the_joints_in_the_units_and_signs_of_the_servos(world, body):
-    angles = np.ravel(body.joints)
+    angles = body.servo_angles
     assert all_of(world, world.position) == pytest.approx([j.raw(q) for j, q in zip(JOINTS, angles, strict=True)])
     width = 1e-6  # [s]
-    later = angles + width * np.ravel(body.joint_velocity)
+    later = angles + width * body.servo_speeds
     rates = [(j.raw(q1) - j.raw(q0)) / width for j, q0, q1 in zip(JOINTS, angles, later, strict=True)]
     assert all_of(world, world.speed) == pytest.approx(rates, rel=1e-5)
     signs = [joint.direction for joint in JOINTS]
-    assert all_of(world, world.load) == pytest.approx(signs * np.ravel(body.efforts))
+    assert all_of(world, world.load) == pytest.approx(signs * body.servo_efforts)
 
 
 def test_the_speed_at_the_center_has_the_units_above_it(world, body):
     for k, joint in enumerate(JOINTS):
-        body.joints.flat[k] = joint.q_center + joint.trim
-    body.joint_velocity[:] = 1.0
+        body.servo_angles.flat[k] = joint.q_center + joint.trim
+    body.servo_speeds[:] = 1.0
     world.step(0.0)
     assert all_of(world, world.speed) == pytest.approx([j.direction * j.units_per_rad for j in JOINTS])
 
 
 def test_the_state_is_sampled_once_per_step(world, body):
     before = all_of(world, world.position)
-    body.joints += 0.1
+    body.servo_angles += 0.1
     assert np.array_equal(all_of(world, world.position), before)
     world.step(1.0)
     assert not np.isclose(all_of(world, world.position), before).any()
@@ -101,15 +101,15 @@ def test_each_servo_with_torque_takes_a_current_that_grows_with_its_load(world, 
 def test_torque_is_switched_per_servo_of_the_body_and_a_reboot_takes_it(world, body):
     world.torque(4, True)
     world.torque(2, True)
-    assert body.held.tolist() == [[False, False, True], [False, True, False]]
+    assert body.held.tolist() == [False, False, True, False, True, False]
     world.reboot(4)
-    assert body.held.tolist() == [[False, False, True], [False, False, False]]
+    assert body.held.tolist() == [False, False, True, False, False, False]
     assert [world.has_torque(index) for index in range(6)] == [False, False, True, False, False, False]
     body.held = None
     world.torque(2, True)  # nothing to switch
     assert body.held is None
     world.engage()
-    assert body.held.tolist() == [[False, False, True], [False, False, False]]
+    assert body.held.tolist() == [False, False, True, False, False, False]
 
 
 @quick
@@ -121,24 +121,24 @@ def test_a_reference_goes_evenly_to_its_goal_in_the_duration_and_stays_there(dur
         world.torque(index, True)
         world.goal(index, JOINTS[index].raw(1.2), duration)
         assert world.target(index) == pytest.approx(JOINTS[index].raw(1.2))
-    start, passed = np.array(body.joints), 0.0
+    start, passed = np.array(body.servo_angles), 0.0
     for dt in steps:
         passed += dt
         share = 1.0 if passed >= duration else passed / duration
         expected = np.array(start)
-        expected[:, 0] += share * (1.2 - start[:, 0])
+        expected[::3] += share * (1.2 - start[::3])
         assert world.reference(dt) == pytest.approx(expected, abs=1e-9)
         assert np.array_equal(world.references, world.reference(0.0))
 
 
 def test_references_without_torque_follow_the_joints_and_start_there_when_it_comes(world, body):
     world.goal(1, JOINTS[1].raw(1.0), 0.5)
-    body.joints += 0.05
-    assert np.array_equal(world.reference(0.1), body.joints)
-    body.joints += 0.05
+    body.servo_angles += 0.05
+    assert np.array_equal(world.reference(0.1), body.servo_angles)
+    body.servo_angles += 0.05
     world.torque(1, True)
-    assert world.references[0, 1] == body.joints[0, 1]
-    assert world.references[0, 0] == pytest.approx(body.joints[0, 0] - 0.05)
+    assert world.references[1] == body.servo_angles[1]
+    assert world.references[0] == pytest.approx(body.servo_angles[0] - 0.05)
 
 
 def test_references_that_are_handed_out_are_copies(world):

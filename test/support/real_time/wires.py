@@ -32,15 +32,21 @@ LATE = 0.2  # [s] allowed for replies: emulator and test share a process
 
 
 class Wire:
-    """Eighteen emulated servos on a pty, and the parameters with which a driver finds them."""
+    """The emulated servos of a robot on a pty, and the parameters with which a driver finds them."""
 
-    def __init__(self, path, protocol="feetech_st", start=None):
+    def __init__(self, path, protocol="feetech_st", start=None, name="phantomx"):
         link = path / "bus"
-        settings = servo_settings(load("phantomx"), protocol, str(link))
+        file = load(name)
+        settings = servo_settings(file, protocol, str(link))
         self.joints = settings.joints
-        self.world = Recorded(settings.joints, PROTOCOLS[protocol].scale, lying() if start is None else start)
+        rest = [extra.rest for extra in file.robot.extra_joints]
+        self.world = Recorded(
+            settings.servos, PROTOCOLS[protocol].scale, np.append(lying() if start is None else start, rest)
+        )
         self.pty = PseudoTerminal(emulated_device(protocol, self.world, settings.ids), settings.baud, link=link)
         self.parameters = {"protocol": protocol, "port": str(link)}
+        if name != "phantomx":
+            self.parameters["robot"] = name
 
     def driver(self, bench, reply_margin=0.015, **parameters):
         """The node; it shares the process with the emulator and the planner, so replies may be late."""
