@@ -16,6 +16,7 @@ from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import ReportLevel
 from hexapod_control.ros.row_messages import JointLayout
+from hexapod_control.servos.driver.extra_joint_follower import ExtraJointFollower
 from hexapod_control.servos.driver.target_follower import TargetFollower
 
 
@@ -65,6 +66,7 @@ class Simulator:
             robot=robot(),
             bus=self.bus,
             driver=self.bus or follower,
+            extra=ExtraJointFollower(()),
             torque=SimpleNamespace(latched=False),
             armed=True,
             paused=False,

@@ -183,7 +183,8 @@ def test_targets_are_held_between_two_ticks_and_goals_of_a_bus_interpolated(make
 class Servos:
     """Records the calls of follower and servos."""
 
-    joints = "where the robot is"
+    joints = np.zeros((6, 3))
+    servo_angles = np.arange(20.0)  # with two extra joints
 
     def __init__(self):
         self.asked = []
@@ -193,12 +194,13 @@ class Servos:
 
 
 def test_the_torque_goes_on_where_the_robot_is_unless_it_is_on_or_an_emergency_stop_is_latched():
-    servos = Servos()
-    torque = SimulatedTorque(servos, lambda: servos, nullcontext())
+    servos, extra = Servos(), Servos()
+    torque = SimulatedTorque(servos, extra, lambda: servos, nullcontext())
     assert torque.armed and torque.arm() is None and servos.asked == []
     assert torque.disarm() is None and not torque.armed and servos.asked == [("release",)]
     assert torque.arm() is None and torque.armed
     assert servos.asked == [("release",), ("start", Servos.joints), ("engage",)]
+    assert [(name, values.tolist()) for name, values in extra.asked] == [("start", [18.0, 19.0])]
     assert torque.press_estop() is None and torque.latched and not torque.armed
     assert torque.arm() == ESTOP_LATCHED and not torque.armed
     assert torque.reset_fault() and torque.latched  # it is still pressed
@@ -220,7 +222,7 @@ class Contended(nullcontext):
 
 def test_an_emergency_stop_that_is_pressed_while_the_torque_is_about_to_come_on_keeps_it_off():
     servos, lock = Servos(), Contended()
-    torque = SimulatedTorque(servos, lambda: servos, lock)
+    torque = SimulatedTorque(servos, Servos(), lambda: servos, lock)
     torque.disarm()
     lock.meanwhile = torque.press_estop
     assert torque.arm() == ESTOP_LATCHED and not torque.armed
