@@ -15,6 +15,8 @@ from ruamel.yaml.composer import Composer
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.scanner import RoundTripScanner, Scanner
 
+from hexapod_control.config.sentence import Sentence
+
 MAX_FILE_BYTES = 1_000_000
 MAX_NESTING = 100  # levels of sections and lists
 MAX_VALUES = 50_000  # in one file, with its aliases expanded
@@ -31,7 +33,7 @@ class UnusableYamlError(ValueError):
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         """`reason` without the place; `line` counts from 1, None if unknown."""
-        super().__init__(f"is not valid YAML: {reason}")
+        super().__init__(Sentence("file_yaml", reason=reason))
         self.line = line
 
 

@@ -19,6 +19,8 @@ from hexapod_control.config.bounded_yaml import (
     read_text,
 )
 from hexapod_control.config.errors import FileError, RobotFileError
+from hexapod_control.config.sentence import Sentence
+from hexapod_control.core.refusal import Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class DocumentEntry:
             entries.append(_entry(self, f"{self.key}[{i}]", line, child))
         return tuple(entries)
 
-    def error(self, *parts: str, below: str = "") -> FileError:
+    def error(self, *parts: str | Statement, below: str = "") -> FileError:
         """An error to raise, at this entry or at a missing key `below` it."""
         return self.fault(self.path, self.line, join(self.key, below), *parts)
 
@@ -78,12 +80,12 @@ def from_text(path: Path, text: str, fault: type[FileError] = RobotFileError) ->
     try:
         document = _parsed(text)
     except UnusableYamlError as error:
-        raise fault(path, error.line, "", str(error)) from error
+        raise fault(path, error.line, "", Sentence.of(error)) from error
     if document is None:
-        raise fault(path, None, "", "is empty", fault.example)
+        raise fault(path, None, "", Sentence("file_empty"), fault.example)
     root = _entry(DocumentEntry(path, "", 1, None, fault), "", 1, document)
     if not root.is_section:
-        raise root.error("must be a mapping of keys at the top", fault.example)
+        raise root.error(Sentence("file_mapping"), fault.example)
     return root
 
 

@@ -7,7 +7,9 @@ import signal
 from pathlib import Path
 from typing import ClassVar
 
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.names import printable, shortened
+from hexapod_control.core.refusal import Statement
 
 # exit codes; after invalid input nothing was started
 DONE = 0
@@ -50,15 +52,23 @@ class FileError(ValueError):
     kind: ClassVar[str]  # kind of file, for messages
     example: ClassVar[str]  # remedy for an empty file: an example to start from
 
-    def __init__(self, path: Path, line: int | None, key: str, *parts: str) -> None:
+    def __init__(self, path: Path, line: int | None, key: str, *parts: str | Statement) -> None:
         """Place (line from 1, or None; dotted key, "" for the whole file), then value, bound and remedy."""
         self.path = path
         self.line = line
         self.key = key
-        self.text = ", ".join(shortened(part, MAX_PART_LENGTH) for part in parts if part)
+        self.parts = [part for part in parts if str(part)]
+        self.text = ", ".join(shortened(str(part), MAX_PART_LENGTH) for part in self.parts)
         after = (shortened(key, MAX_KEY_LENGTH), self.text)
         self.after_path = (f":{line}" if line else "") + "".join(f": {part}" for part in after if part)
         super().__init__(printable(f"{path}") + self.after_path)
+
+    @property
+    def said(self) -> Sentence:
+        """Place and parts, for a program that says them in another language; without the path."""
+        place = "_".join(name for name in ("line", "key") if getattr(self, name)) or "file"
+        parts = {f"part{number}": part for number, part in enumerate(self.parts)}
+        return Sentence(f"file_at_{place}_{len(parts)}", line=self.line, key=self.key, **parts)
 
 
 class RobotFileError(FileError):

@@ -290,7 +290,7 @@ def _vectors(entry: DocumentEntry, key: MotionKey, robot: Robot) -> dict[str, Ve
 def _bound(key: MotionKey, robot: Robot) -> str:
     if key.columns:
         return f"must be a section with [{', '.join(key.columns)}] for {ALL_LEGS} or {', '.join(robot.leg_names)}"
-    return key.row(robot).bound
+    return str(key.row(robot).bound)
 
 
 def _inner(step: Any) -> frozenset[str]:

@@ -18,6 +18,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString, SingleQuotedScala
 
 from hexapod_control.config import schema
 from hexapod_control.config.document import DocumentEntry
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.names import MAX_NAME, MAX_QUOTED
 from hexapod_control.core.quantity import Quantity, QuantityError, quantities, spelled
 from hexapod_control.core.robot import Vector
@@ -56,10 +57,10 @@ class NumberRow:
         return replace(self, key=f"{self.key}.{name}")
 
     @property
-    def bound(self) -> str:
-        """The bound as text, for messages."""
-        each = f"in {self.quantity.bounds}"
-        return f"must be {each}" if self.count == 1 else f"must be a list of {self.count} numbers, each {each}"
+    def bound(self) -> Sentence:
+        """The bound, for messages."""
+        bounds = self.quantity.bounds
+        return Sentence("bound" if self.count == 1 else "bound_list", count=self.count, bounds=bounds)
 
     def line(self, prefix: str = "") -> SchemaLine:
         """The line of the reference for this key below `prefix`."""
@@ -88,7 +89,7 @@ class NumberRow:
         if self.count == 1:
             return self._checked(entry)
         if len(entry.items) != self.count:
-            raise entry.error(f"is {yaml_text(entry.value)}", self.bound, f"e.g. [{', '.join(['0.1'] * self.count)}]")
+            raise entry.error(_value(entry), self.bound, f"e.g. [{', '.join(['0.1'] * self.count)}]")
         return tuple(map(self._checked, entry.items))
 
     def _checked(self, entry: DocumentEntry) -> float:
@@ -96,15 +97,15 @@ class NumberRow:
         remedy = ""
         decimal = type(item) is ScalarInt and (getattr(item, "_width", 0) or 0) < 2  # not 0x10, 0o17, 007
         if isinstance(item, DoubleQuotedScalarString | SingleQuotedScalarString):
-            remedy = "remove the quotes"
+            remedy = "number_quotes"
         elif isinstance(item, ScalarInt) and not (decimal or (self.hexadecimal and isinstance(item, Hexadecimal))):
-            remedy = "write a decimal number without leading zeros"
+            remedy = "number_decimal"
         if remedy:
-            raise entry.error(self.quantity.refusal(item, remedy))
+            raise entry.error(self.quantity.refusal(item, Sentence(remedy)))
         try:
             return self.quantity.checked(bool(item) if isinstance(item, ScalarBoolean) else item)
         except QuantityError as error:
-            raise entry.error(str(error)) from None
+            raise entry.error(Sentence.of(error)) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +131,10 @@ class TextRow:
     def value(self, entry: DocumentEntry) -> str:
         """The value of an entry, checked."""
         if not isinstance(entry.value, str) or not re.fullmatch(self.pattern, entry.value):
-            raise entry.error(f"is {yaml_text(entry.value)}", self.bound, self.hint)
+            raise entry.error(_value(entry), self.bound, self.hint)
         most = MAX_NAME if self.pattern == NAME else MAX_TEXT
         if len(entry.value) > most or not entry.value.replace("\n", " ").isprintable():
-            raise entry.error(f"is {yaml_text(entry.value)}", f"must have at most {most} printable characters")
+            raise entry.error(_value(entry), Sentence("bound_printable", most=most))
         return str(entry.value)
 
 
@@ -148,9 +149,9 @@ class ChoiceRow:
     default: str = REQUIRED
 
     @property
-    def bound(self) -> str:
-        """The bound as text, for messages."""
-        return f"must be one of {', '.join(self.words)}"
+    def bound(self) -> Sentence:
+        """The bound, for messages."""
+        return Sentence("bound_words", words=", ".join(self.words))
 
     def line(self, prefix: str = "") -> SchemaLine:
         """The line of the reference for this key below `prefix`."""
@@ -159,8 +160,8 @@ class ChoiceRow:
     def value(self, entry: DocumentEntry) -> str:
         """The value of an entry, checked."""
         if entry.value not in self.words:
-            near = did_you_mean(entry.value, self.words) if isinstance(entry.value, str) else ""
-            raise entry.error(f"is {yaml_text(entry.value)}", self.bound, near or self.hint)
+            near = _meant(entry.value, self.words) if isinstance(entry.value, str) else None
+            raise entry.error(_value(entry), self.bound, near or self.hint)
         return str(entry.value)
 
 
@@ -179,7 +180,7 @@ class FlagRow:
         """The checked value below a section."""
         entry = section.children.get(self.key)
         if entry is not None and not isinstance(entry.value, bool | ScalarBoolean):
-            raise entry.error(f"is {yaml_text(entry.value)}", "must be true or false", f"e.g. {self.key}: true")
+            raise entry.error(_value(entry), Sentence("bound_flag"), f"e.g. {self.key}: true")
         return entry is not None and bool(entry.value)
 
 
@@ -203,11 +204,11 @@ def known_keys(keys: Iterable[str]) -> dict[str, object]:
 def refuse_unknown(section: DocumentEntry, known: Mapping[str, object]) -> None:
     """Raises for a key that no row has, and for a value where a section must be."""
     if not section.is_section:
-        raise section.error(f"is {yaml_text(section.value)}", f"must be a section with {', '.join(known)}")
+        raise section.error(_value(section), Sentence("bound_section_with", names=", ".join(known)))
     for name, child in section.children.items():
         if name not in known:
-            hint = did_you_mean(name, list(known)) or "remove it"
-            raise child.error("is unknown", f"known here: {', '.join(known)}", hint)
+            hint = _meant(name, list(known)) or Sentence("file_remove")
+            raise child.error(Sentence("file_unknown"), Sentence("file_known", names=", ".join(known)), hint)
         below = known[name]
         if isinstance(below, Mapping):
             refuse_unknown(child, below)
@@ -216,25 +217,32 @@ def refuse_unknown(section: DocumentEntry, known: Mapping[str, object]) -> None:
 def checked_section(entry: DocumentEntry, hint: str = "") -> DocumentEntry:
     """The entry itself. Raises unless it is a section."""
     if not entry.is_section:
-        raise entry.error(f"is {yaml_text(entry.value)}", "must be a section", hint)
+        raise entry.error(_value(entry), Sentence("bound_section"), hint)
     return entry
 
 
 def refuse_name(entry: DocumentEntry, name: str, what: str, example: str) -> None:
     """Raises for a key that is no name in lower case; `what` says of what it is the name."""
     if len(name) > MAX_NAME:
-        raise entry.error(f"has {len(name)} characters", f"must have at most {MAX_NAME}")
+        raise entry.error(Sentence("file_characters", count=len(name)), Sentence("bound_characters", most=MAX_NAME))
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        bound = "must be lower-case letters, digits and _, starting with a letter"
-        raise entry.error(f"is not a valid {what} name", bound, f"e.g. {example}")
+        raise entry.error(Sentence("file_name", what=what), Sentence("bound_name"), f"e.g. {example}")
+
+
+def _value(entry: DocumentEntry) -> Sentence:
+    return Sentence("file_value", value=yaml_text(entry.value))
 
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:
     """A hint with the most similar known word; empty if there is none."""
+    return str(_meant(name, known) or "")
+
+
+def _meant(name: str, known: Sequence[str]) -> Sentence | None:
     if len(name) > MAX_QUOTED:  # comparing long texts is slow
-        return ""
+        return None
     near = get_close_matches(name, known, n=1) or [word for word in known if word == f"{name}_deg"]
-    return f"did you mean {near[0]}?" if near else ""
+    return Sentence("file_mean", name=near[0]) if near else None
 
 
 def require(section: DocumentEntry, row: KeyRow) -> DocumentEntry:
@@ -243,7 +251,8 @@ def require(section: DocumentEntry, row: KeyRow) -> DocumentEntry:
     names = row.key.split(".")
     for depth, name in enumerate(names):
         if name not in entry.children:
-            raise entry.error("is missing", row.bound, "every key is required", below=".".join(names[depth:]))
+            needed = row.bound, Sentence("file_every_key")
+            raise entry.error(Sentence("file_missing"), *needed, below=".".join(names[depth:]))
         entry = entry.children[name]
     return entry
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hexapod_control.core.names import MAX_QUOTED, shortened
+from hexapod_control.core.refusal import Statement
 
 NEGLIGIBLE = 1e-9
 """Smaller magnitudes count as 0: no quantity is that small, in any of its units, and its inverse could overflow."""
@@ -68,7 +69,7 @@ class Quantity:
             number = float(given)
             return number if abs(number) >= NEGLIGIBLE else 0.0
         if given != int(given):
-            raise QuantityError(self.refusal(given, "write a whole number"))
+            raise QuantityError(self.refusal(given, Statement("number_whole", "write a whole number")))
         return int(given)
 
     def read(self, text: str) -> float:
@@ -88,21 +89,25 @@ class Quantity:
         """A field of a dataclass for this quantity, with its default."""
         return dataclasses.field(default=self.default, metadata=self.metadata(**more))
 
-    def refusal(self, given: object, remedy: str | None = None) -> str:
-        """The words with which a value is refused; `remedy` replaces that of the quantity."""
+    def refusal(self, given: object, remedy: str | Statement | None = None) -> Statement:
+        """The sentence with which a value is refused; `remedy` replaces that of the quantity."""
         if remedy is None:
             # A value that is no finite number is not one in the wrong unit.
             remedy = (
                 self.remedy or self.meaning if isinstance(given, int | float) and abs(given) < math.inf else self.hint
             )
-        return f"must be in {self.bounds}, is {spelled(given)}{remedy and ', '}{remedy}"
+        text = "must be in {bounds}, is {given}" + (", {remedy}" if str(remedy) else "")
+        kind = "out_of_bounds_remedy" if str(remedy) else "out_of_bounds"
+        return Statement(kind, text, bounds=self.bounds, given=spelled(given), remedy=remedy)
 
 
-def _notation(given: object) -> str:
+def _notation(given: object) -> Statement:
     """The remedy for a value that is no number."""
     if not isinstance(given, str):
-        return "write the number alone"
-    return "a decimal point, not a comma" if re.fullmatch(r"[-+]?\d+,\d+", given) else "write the number alone, no unit"
+        return Statement("number_alone", "write the number alone")
+    if re.fullmatch(r"[-+]?\d+,\d+", given):
+        return Statement("number_point", "a decimal point, not a comma")
+    return Statement("number_no_unit", "write the number alone, no unit")
 
 
 def spelled(given: object) -> str:

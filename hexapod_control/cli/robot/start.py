@@ -12,6 +12,7 @@ from hexapod_control.cli.robot.robot_gallery import RobotGallery
 from hexapod_control.cli.robot.start_page import StartPage
 from hexapod_control.config.bounded_yaml import MAX_FILE_BYTES
 from hexapod_control.config.errors import DONE
+from hexapod_control.config.sentence import TEXTS
 from hexapod_control.web.dialog_pages.request_server import PORT, RequestServer
 
 MAX_REQUEST_BYTES = 2 * MAX_FILE_BYTES + 10_000  # a robot file as JSON text, where characters are escaped
@@ -47,6 +48,6 @@ def run(args: argparse.Namespace) -> int:
 
 async def _serve(page: StartPage, lan: bool) -> None:
     try:
-        await RequestServer(page.reply, "start", lan=lan, max_bytes=MAX_REQUEST_BYTES).serve(PORT, HINT)
+        await RequestServer(page.reply, "start", said=TEXTS, lan=lan, max_bytes=MAX_REQUEST_BYTES).serve(PORT, HINT)
     finally:
         await page.end()

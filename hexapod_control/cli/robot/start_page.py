@@ -103,7 +103,9 @@ class StartPage:
             raise ValueError("the request: it has no text")
         try:
             return {"name": await asyncio.to_thread(self._gallery.add, text)}
-        except (FileError, OSError) as error:
+        except FileError as error:
+            return {"refusal": error.said.as_json()}
+        except OSError as error:
             return {"refusal": str(error)}
 
     async def _start(self, request: Mapping[str, object]) -> Reply:

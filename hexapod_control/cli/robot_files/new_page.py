@@ -95,7 +95,7 @@ class InterviewPage:
             try:
                 self._picture = self._write().read_text(encoding="utf-8")
             except FileError as error:
-                return {"refusal": Sentence.of(error).as_json()}
+                return {"refusal": error.said.as_json()}
         return self._view()
 
     def _view(self) -> Reply:

@@ -204,7 +204,7 @@ def _known() -> dict[str, object]:
 
 
 def _unknown(protocol: str) -> tuple[str, str, str]:
-    return f'is "{protocol}"', _PROTOCOL.bound, refused(protocol) or did_you_mean(protocol, tuple(PROTOCOLS))
+    return f'is "{protocol}"', str(_PROTOCOL.bound), refused(protocol) or did_you_mean(protocol, tuple(PROTOCOLS))
 
 
 def _protocol(section: DocumentEntry) -> str:

@@ -3,11 +3,13 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from support.page_messages import not_in_german
 from support.phantomx import robot
 
+from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.robots.draft.questions.drawings import DRAWINGS, svg_drawing
 from hexapod_control.config.robots.draft.questions.interview import Interview
 from hexapod_control.config.robots.draft.questions.layouts import LAYOUTS
@@ -16,6 +18,7 @@ from hexapod_control.config.robots.draft.questions.question_table import questio
 from hexapod_control.config.robots.draft.questions.units import AnswerError
 from hexapod_control.config.robots.draft.views import views_svg
 from hexapod_control.config.robots.plausibility.check_values import RULES
+from hexapod_control.config.robots.robot_file import from_text, resolve
 from hexapod_control.config.sentence import TEXTS, Sentence
 from hexapod_control.web.dialog_pages.request_server import PAGES
 
@@ -64,6 +67,30 @@ def test_refusals_are_in_german():
             said.append(Sentence.of(error.value))
     assert len(said) == sum(map(len, WRONG.values()))
     assert not_in_german("new", said) == []
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("mass: ", "mass: 90000 # "),
+        ("mass: ", "mass: '2' # "),
+        ("mass: ", "mass: 007 # "),
+        ("mass: ", "mass: 1,5 # "),
+        ("mass: ", "mas: "),
+        ("mass: ", "mass: [1, 2] # "),
+        ("body:", "body: 3\nother:"),
+        ("name: ", "name: [1] # "),
+    ],
+)
+def test_refusals_of_robot_files_are_in_german(right, wrong):
+    text = resolve("phantomx").read_text()
+    assert right in text
+    with pytest.raises(RobotFileError) as error:
+        from_text(Path("mine.yaml"), text.replace(right, wrong, 1))
+    said = error.value.said
+    assert str(said) in str(error.value).replace("mine.yaml:", "line ")
+    names = {"body.mass", "body.mas", "mass", "mas"}
+    assert [kind for kind in not_in_german("start", [said]) if kind not in names] == []
 
 
 def test_the_page_of_the_first_evening_never_speaks_of_keys_of_a_terminal():

@@ -86,7 +86,13 @@ def test_the_page_leads_from_the_gallery_to_a_simulated_robot_and_to_a_first_eve
     desk.page.choose("#language", "de")
     desk.until("document.querySelector('#sim').textContent === 'Simulation starten'")
     desk.send(desk.wrong)
-    desk.until("document.querySelector('#refusal').textContent.startsWith('Die Datei wird nicht angenommen.')")
+    refused = "/^Die Datei wird nicht angenommen: .*{}/.test(document.querySelector('#refusal').textContent)"
+    desk.until(refused.format("ist kein gültiges YAML: "))
+    desk.wrong.write_text(desk.file.read_text().replace("mass: ", "mass: 90000 # "))
+    desk.send(desk.wrong)
+    desk.until(
+        "/Zeile \\d+: [a-z.]*mass: muss in .* liegen, ist 90000/.test(document.querySelector('#refusal').textContent)"
+    )
     desk.press("#robots [value=phantomx]")
     desk.press("[value=real]")
     assert "my_phantomx.yaml" in desk.page.js("document.querySelector('#hint').textContent")

@@ -3,6 +3,7 @@
 
 import { $, element } from "./elements.js";
 import { pageAddress, request } from "./requests.js";
+import { inWords } from "./sentences.js";
 import { LANGUAGES, preferredLanguage, t, useLanguage } from "./texts/texts.js";
 
 const RETRY = 1000; // [ms]
@@ -125,7 +126,7 @@ $("file").onchange = async () => {
   if (!file) return;
   const reply = await ask("upload", { text: await file.text() });
   $("file").value = "";
-  $("refusal").textContent = reply?.refusal ? t("refused_file", { reason: reply.refusal }) : "";
+  $("refusal").textContent = reply?.refusal ? t("refused_file", { reason: inWords(reply.refusal) }) : "";
   if (reply?.name) showRobots(reply.name);
 };
 $("language").replaceChildren(...Object.entries(LANGUAGES).map(([key, name]) => new Option(name, key)));
