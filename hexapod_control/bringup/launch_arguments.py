@@ -131,6 +131,7 @@ ARGUMENTS = {
         Argument("web_lan", TRUTH, "open the page to the network, with invitations by QR code"),
         Argument("web_bind", TEXT, "address on which the page is served"),
         _number("web_port", PORT),
+        Argument("web_certificate", TEXT, "folder made by hexapod web-cert, to serve the page by https"),
         Argument("web_shutdown", TEXT, "command that a page may run to switch the computer off; empty: none"),
         _number("device_id", _DEVICE),
         Argument("device_name", TEXT, "name of the gamepad, or a part of it"),

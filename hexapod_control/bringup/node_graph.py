@@ -98,7 +98,7 @@ _WEB = NodeRow(
     parameters={
         **_same("robot", "joint_mapping", "use_sim_time", "enable_stamped_cmd_vel"),
         **{"lan": "web_lan", "bind": "web_bind", "port": "web_port"},
-        "shutdown_command": "web_shutdown",
+        **{"shutdown_command": "web_shutdown", "certificate": "web_certificate"},
     },
     remaps=_same("cmd_vel"),
     needs=("gait_planner",),

@@ -196,6 +196,11 @@ COMMANDS = {
         "check and set up the computer of a robot: ports, groups, start at power-on; every change can be undone",
         "--dry-run",
     ),
+    "web-cert": Command(
+        "computer.web_cert",
+        "make a certificate with which the page is served by https, for the home screen of a phone",
+        "--name robot.local",
+    ),
     "doctor": Command(
         "computer.doctor", "list what this computer has and what works here: ROS, modules, ports, groups, OpenGL", ""
     ),

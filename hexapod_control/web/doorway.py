@@ -11,6 +11,7 @@ import asyncio
 import errno
 import logging
 import socket
+import ssl
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -42,7 +43,9 @@ LOGGER.addFilter(_own_fault)
 class Doorway:
     """The open port of an application; used in one event loop only."""
 
-    def __init__(self, app: web.Application) -> None:
+    def __init__(self, app: web.Application, tls: ssl.SSLContext | None = None) -> None:
+        """With `tls` the connections are encrypted."""
+        self._tls = tls
         app.middlewares.append(self._note)
         self._runner = web.AppRunner(
             app,
@@ -68,7 +71,10 @@ class Doorway:
                 if error.errno != errno.EADDRINUSE or port == last:
                     raise
         make_server = asyncio.get_running_loop().create_server
-        self._server = await make_server(self._arrival, sock=listener, backlog=ACCEPTED_AT_ONCE)
+        patience = MAX_REQUEST_TIME_S if self._tls else None
+        self._server = await make_server(
+            self._arrival, sock=listener, backlog=ACCEPTED_AT_ONCE, ssl=self._tls, ssl_handshake_timeout=patience
+        )
         listener.listen(MAX_QUEUED)  # asyncio takes one number for both
         return int(listener.getsockname()[1])
 

@@ -96,15 +96,15 @@ def names(bind: str) -> list[str]:
     return [*addresses(), name, f"{name}.local"]
 
 
-def urls(bind: str, port: int, token: str) -> list[str]:
+def urls(bind: str, port: int, token: str, scheme: str = "http") -> list[str]:
     """Returns the URLs of the page on all networks of an address to listen on, the best one first."""
     hosts = (addresses() or [LOOPBACK]) if bind == ALL_ADDRESSES else [bind]
-    return [url(host, port, token) for host in hosts]
+    return [url(host, port, token, scheme) for host in hosts]
 
 
-def url(host: str, port: int, token: str) -> str:
+def url(host: str, port: int, token: str, scheme: str = "http") -> str:
     """Returns the URL of the page; the token is in the fragment, which browsers do not send to servers."""
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}/#{quote(token)}"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/#{quote(token)}"
 
 
 def invitation_lines(urls: Sequence[str], public: bool) -> list[str]:

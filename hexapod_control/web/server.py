@@ -14,13 +14,15 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from hexapod_control.web import protocol
+from hexapod_control.web.certificate import AUTHORITY, context
 from hexapod_control.web.doorway import MAX_CLOSE_TIME_S, Doorway
-from hexapod_control.web.page_files import DownloadFiles, PageFiles, pages, refuse
+from hexapod_control.web.page_files import DownloadFiles, PageFile, PageFiles, pages, refuse
 from hexapod_control.web.protocol import RefusedMessageError
 from hexapod_control.web.sessions.access_control import ROUTE, Downloads, HostPolicy
 from hexapod_control.web.sessions.client_sessions import Action, ClientSessions, Disconnect, Forward, Send
@@ -49,10 +51,12 @@ class PageServer:
         watch: Callable[[int], None],
         state: StateSource = _no_state,
         rate: float = 30.0,
+        certificate: Path | None = None,
     ) -> None:
         """Calls, in its own thread, `forward` with every allowed command and `watch` with the number of clients.
 
         `state` returns the fields of a state, or None; it is called at `rate` [Hz] while there is a client.
+        `certificate` is the folder of one, to serve by https. Raises CertificateError.
         """
         self._has_clients = asyncio.Event()
         self._state = state
@@ -63,10 +67,10 @@ class PageServer:
         self._watch = watch
         self.downloads = Downloads()
         app = web.Application(client_max_size=protocol.MAX_MESSAGE_BYTES)
-        self._door = Doorway(app)
+        self._door = Doorway(app, context(certificate) if certificate else None)
         app.router.add_get("/socket", self._socket)
         app.router.add_get(ROUTE, DownloadFiles(policy, self.downloads, self._door.admit).answer)
-        app.router.add_get("/{path:.*}", PageFiles(policy, pages()).answer)
+        app.router.add_get("/{path:.*}", PageFiles(policy, _files(certificate)).answer)
         self._queues: dict[int, SendQueue] = {}
         self._count = 0  # admitted clients
         self._sequence = 0
@@ -232,6 +236,14 @@ class PageServer:
         else:
             self._has_clients.clear()
         self._watch(count)
+
+
+def _files(certificate: Path | None) -> dict[str, PageFile]:
+    """The files of the page, and the authority that phones have to trust."""
+    authority = certificate / AUTHORITY if certificate else None
+    if authority is None or not authority.is_file():  # the certificate comes from elsewhere
+        return pages()
+    return {**pages(), f"/{AUTHORITY}": PageFile.of(authority.read_bytes(), "application/x-x509-ca-cert")}
 
 
 class SendQueue:

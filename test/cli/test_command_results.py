@@ -51,6 +51,7 @@ CHECKED = {  # command, or action of `hexapod servos` -> the test in which what 
     "nav2-check": "evaluation/navigation/test_nav2_check.py",
     "setup": "cli/computer/test_setup.py::test_a_command_of_the_system_that_fails_is_a_failure",
     "doctor": "cli/computer/test_doctor.py",
+    "web-cert": "web/test_certificate.py::test_a_certificate_that_cannot_be_made_is_a_failure",
     **dict.fromkeys(
         ("urdf", "mjcf", "import", "new", "gaits", "nav2-params", "walk", "odom-calibrate"),
         "cli/test_command_results.py::test_output_that_cannot_be_written_is_a_failure",

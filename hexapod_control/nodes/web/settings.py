@@ -27,3 +27,4 @@ class WebSettings(RobotSettings):
     shutdown_command: str = choice(
         "", "command that a page may run to switch the computer off, such as systemctl poweroff; empty: none"
     )
+    certificate: str = choice("", "folder made by hexapod web-cert, to serve the page by https; empty: by http")

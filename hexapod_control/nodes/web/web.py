@@ -46,6 +46,7 @@ from hexapod_control.ros.node_process import run
 from hexapod_control.ros.parameters import ParameterError, declare
 from hexapod_control.ros.started_files import started_mapping, started_robot
 from hexapod_control.web import page_address
+from hexapod_control.web.certificate import CertificateError
 from hexapod_control.web.page_state import shape
 from hexapod_control.web.protocol import (
     RESTART,
@@ -96,9 +97,7 @@ class WebNode(GuardedNode):
         self._stops: SimpleQueue[tuple[str, str]] = SimpleQueue()  # cause of a stop, and the client
         self._log = EventLog()
         policy = HostPolicy(hosts, literal=self.public)
-        self.server = PageServer(
-            self.sessions, policy, self._queue_command, self._count_clients, self._state, settings.rate
-        )
+        self.server = self._create_server(policy)
         mapping = started_mapping(settings.joint_mapping, robot_file.robot)
         self._processes = SiblingProcesses(self.get_namespace())
         self.feed = RobotFeed(
@@ -134,6 +133,15 @@ class WebNode(GuardedNode):
         self._status_timer.cancel()  # runs while there is a client
         self._trouble: tuple[ReportLevel, str] | None = None  # level and text of a failure to open the port
         self._open()
+
+    def _create_server(self, policy: HostPolicy) -> PageServer:
+        folder = self.settings.certificate
+        path = Path(folder).expanduser() if folder else None
+        connect = self._queue_command, self._count_clients, self._state
+        try:
+            return PageServer(self.sessions, policy, *connect, self.settings.rate, path)
+        except CertificateError as error:
+            raise ParameterError(f"certificate: {error}") from None
 
     def _create_shutdown(self, command: str) -> ComputerShutdown:
         def sit() -> None:
@@ -189,7 +197,8 @@ class WebNode(GuardedNode):
 
     def invitations(self) -> list[str]:
         """The addresses of the page with a token for one more client, the best one first."""
-        return page_address.urls(self._bind, self.server.port, self._tokens.invite())
+        scheme = "https" if self.settings.certificate else "http"
+        return page_address.urls(self._bind, self.server.port, self._tokens.invite(), scheme)
 
     def _invite(self) -> None:
         print(*page_address.invitation_lines(self.invitations(), self.public), sep="\n", flush=True)

@@ -220,3 +220,21 @@ def test_what_the_owner_does_not_allow_is_grey_and_a_node_that_cannot_be_restart
     phone.click("#arm-box button[value=yes]")
     told.until(lambda: told.text("#hint") == "recorder cannot be restarted from here.")
     told.until(lambda: told.page.js("document.querySelector('#restart-row').hidden"), what="the truth again")
+
+
+KEPT = """caches.open("page").then((kept) => kept.keys()).then((keys) => {
+  globalThis.kept = keys.map(({ url }) => new URL(url).pathname); }); 0"""
+
+
+def test_the_files_of_the_page_are_kept_for_the_home_screen(told):
+    page = told.open(390, 844)
+    page.js("""navigator.serviceWorker.register("sw.js").then(() => navigator.serviceWorker.ready)
+      .then(() => { globalThis.ready = true; }); 0""")
+    told.until(lambda: page.js("globalThis.ready"), what="the service worker")
+    page.call("Page.reload")
+    told.until(lambda: page.js("globalThis.hexapod?.connection.state") == "open", 15.0, "the page again")
+    told.until(
+        lambda: page.js(KEPT) == 0 and {"/", "/main.js", "/texts/en.json"} <= set(page.js("globalThis.kept") or ())
+    )
+    page.js("navigator.serviceWorker.getRegistration().then((each) => each.unregister()); caches.delete('page'); 0")
+    page.close()

@@ -44,7 +44,7 @@ class Server:
 
     error, port, downloads, displaced = None, 8771, "the downloads", 0
 
-    def __init__(self, notes, sessions, policy, forward, watch, state, rate):
+    def __init__(self, notes, sessions, policy, forward, watch, state, rate, certificate):
         self.notes, self.policy, self.forward, self.watch, self.state, self.rate = (
             notes,
             policy,
