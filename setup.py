@@ -11,8 +11,8 @@ from setuptools import find_packages, setup
 NAME = "hexapod_control"
 MANIFEST = ElementTree.parse("package.xml").getroot()  # the one place of maintainer, description and addresses
 MAINTAINER = MANIFEST.find("maintainer")
-NODES = ["gait_planner", "gamepad", "imu_driver", "inverse_kinematics", "link_frames", "mujoco_sim", "odometry"]
-NODES += ["servo_driver", "teleop", "terrain_map", "web"]
+NODES = ["gait_planner", "gamepad", "gazebo_driver", "imu_driver", "inverse_kinematics", "link_frames", "mujoco_sim"]
+NODES += ["odometry", "servo_driver", "teleop", "terrain_map", "web"]
 TOGETHER = ["robot_process", "sim_process"]  # all nodes in one process
 ASSISTANT = ["mcp>=2.3"]  # the official SDK of the Model Context Protocol
 # The interface of environments to the libraries that train policies, and what writes and runs these.

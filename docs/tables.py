@@ -33,6 +33,7 @@ from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.config.robots.servo_table import servo_table
 from hexapod_control.core.motions.motion_steps import KINDS, Choreography
+from hexapod_control.core.names import STANDARD
 from hexapod_control.nodes.web.web import WebNode
 from hexapod_control.ros import parameters
 from hexapod_control.ros.guarded_node import GuardedNode
@@ -127,6 +128,12 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "goal_pose": "a goal from the page for Nav2, in `odom`",
     "navigate_to_pose/_action/status": "how the goals of Nav2 stand",
     "/clock": "simulated time, with `publish_clock`",
+    "position_controller/commands": "positions of all joints for the controller of [Gazebo](gazebo.md), legs before "
+    "extra joints",
+    **{
+        f"{leg}_foot/wrench": "force of a foot on its tibia, in the frame of the foot, from [Gazebo](gazebo.md)"
+        for leg in STANDARD
+    },
     "/diagnostics": "once a second: state, rates, the last refusals",
 }
 SERVICES: Mapping[str, str] = {

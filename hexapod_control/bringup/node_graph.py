@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -42,6 +42,8 @@ PACKAGE = "hexapod_control"
 # nodes for the frames of the links; one runs
 STANDARD_FRAMES = "robot_state_publisher"
 OWN_FRAMES = "link_frames"
+GAZEBO = "gazebo"
+NOT_IN_GAZEBO = ("use_sim_time", "joint_mapping", "tf_frame_prefix")  # arguments: time is simulated, names are ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +161,22 @@ def _walking(*hardware: NodeRow, planner: NodeRow = _PLANNER, **fixed: Parameter
     return (*hardware, kinematics, odometry, planner, _TERRAIN_MAP, _WEB, *_FRAMES)
 
 
+def _in_gazebo(rows: Iterable[NodeRow]) -> Iterator[NodeRow]:
+    """The rows on the time of Gazebo, with the names of our URDF."""
+    for row in rows:
+        if row.enabled_by != STANDARD_FRAMES:
+            kept = {name: source for name, source in row.parameters.items() if source not in NOT_IN_GAZEBO}
+            yield replace(row, parameters=kept, fixed={**row.fixed, "use_sim_time": True})
+
+
 GRAPHS: Mapping[str, tuple[NodeRow, ...]] = {
     # The simulator publishes /clock, so it does not use simulated time itself.
     "sim": _walking(
         NodeRow("mujoco_sim", parameters={**_SIMULATOR, "publish_clock": "use_sim_time", "bus_port": "servo_port"}),
         _SIMULATED_SERVOS,
     ),
+    # Gazebo publishes /clock and moves the joints; gazebo_graph.py adds it, with the frames of the links.
+    GAZEBO: tuple(_in_gazebo(_walking(NodeRow("gazebo_driver", parameters=_same("robot"))))),
     "bringup": (*_walking(NodeRow("servo_driver", parameters=_SERVOS), planner=_REAL_PLANNER, keep_usage=True), _IMU),
     "teleop": (NodeRow("game_controller_node", "joy", _same("use_sim_time", "device_id", "device_name")), _TELEOP),
     "gamepad": (NodeRow("gamepad", parameters=_same("device_name")), _TELEOP),
@@ -175,13 +187,13 @@ GRAPHS: Mapping[str, tuple[NodeRow, ...]] = {
     ),
 }
 WALKING = ("sim", "bringup")  # graphs that one process can run
-WITH_PAGE = ("sim",)  # graphs that start the page by default
+WITH_PAGE = ("sim", GAZEBO)  # graphs that start the page by default
 
 
 def arguments(graph: str) -> tuple[Argument, ...]:
     """Returns the launch arguments of a graph, in the order of ARGUMENTS."""
     rows = GRAPHS[graph]
-    used = {"namespace", "params_file"} | {
+    used = {"params_file", *(() if graph == GAZEBO else ("namespace",))} | {
         name for row in rows for name in (*row.parameters.values(), *row.remaps.values(), row.enabled_by) if name
     }
     used |= {"fixed_frame", "tf_frame_prefix", "ros2_control"} if graph == "display" else set()
@@ -200,7 +212,7 @@ def specs(
     values = argument_values(graph, arguments(graph), given or {})
     if "bus" in values:
         values.setdefault("servo_port", str(Path(tempfile.gettempdir(), f"hexapod_bus_{os.getpid()}")))
-    if graph in WALKING and values.setdefault("terrain_map", _has_camera(values)):
+    if graph in (*WALKING, GAZEBO) and values.setdefault("terrain_map", _has_camera(values)):
         values.setdefault("odometry_mode", WITH_SLOPE)
     frames = _frames_node(graph, values, in_launch_file=in_launch_file)
     return tuple(_spec(row, values) for row in GRAPHS[graph] if _enabled(row, graph, values, frames))

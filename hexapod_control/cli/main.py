@@ -132,7 +132,7 @@ COMMANDS = {
     ),
     "urdf": Command(
         "robot_files.urdf",
-        "print the URDF of a robot file, the controllers of ros2_control for it, or a summary",
+        "print the URDF of a robot file, what ros2_control or MoveIt need with it, or a summary",
         "--robot my_robot.yaml --summary",
         "the model of the robot",
     ),

@@ -182,7 +182,7 @@ def test_every_command_refuses_a_bad_namespace_in_one_line(capsys, command, text
 
 @pytest.mark.parametrize("text", BAD_NAMESPACES)
 def test_every_launch_file_refuses_a_bad_namespace(text):
-    for graph in node_graph.GRAPHS:
+    for graph in node_graph.GRAPHS.keys() - {node_graph.GAZEBO}:  # which has none
         with pytest.raises(node_graph.GraphError, match=r"^namespace "):
             node_graph.specs(graph, {"namespace": text})
     with pytest.raises(node_graph.GraphError, match=r"^namespace "):

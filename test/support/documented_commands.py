@@ -15,8 +15,9 @@ from pathlib import Path
 
 from support.paths import ROOT
 
-from hexapod_control.bringup import control_graph, nav2_graph, node_graph
+from hexapod_control.bringup import control_graph, gazebo_graph, nav2_graph, node_graph
 from hexapod_control.cli import main
+from hexapod_control.config.robots.moveit import moveit_files
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.robots.urdf import urdf
 
@@ -75,7 +76,7 @@ def plan_launch(words: list[str]) -> None:
     graph = words[3].removesuffix(".launch.py")
     arguments = dict(os.path.expandvars(word).split(":=", 1) for word in words[4:])
     assert (ROOT / "launch" / words[3]).is_file()
-    others = {"nav2": nav2_graph, "ros2_control": control_graph}
+    others = {"nav2": nav2_graph, "ros2_control": control_graph, "gazebo": gazebo_graph}
     if graph in others:
         assert arguments.keys() <= {argument.name for argument in others[graph].arguments()}
     else:
@@ -151,7 +152,16 @@ def parse_inner(words: list[str]) -> None:
     parse_hexapod(inner.split())
 
 
+def find_generated(words: list[str]) -> None:
+    """A launch file of the package that `hexapod urdf --moveit` writes."""
+    name = words[2].removesuffix("_moveit_config")
+    assert f"launch/{words[3]}" in moveit_files(load(name))
+
+
 def find_package(words: list[str]) -> None:
+    if words[-1].endswith("_moveit_config"):
+        assert load(words[-1].removesuffix("_moveit_config"))
+        return
     both = ["--base-paths", "src", f"src/{node_graph.PACKAGE}/msgs"]
     assert words[2:] in ([], ["--packages-select", node_graph.PACKAGE], both) and (ROOT / "msgs").is_dir()
 
@@ -208,6 +218,7 @@ CHECKS: dict[str, Callable[[list[str]], None]] = {  # by regular expressions, th
     "hexapod ": parse_hexapod,
     "make ": find_target,
     "ros2 launch hexapod_control ": plan_launch,
+    "ros2 launch .*_moveit_config ": find_generated,
     "ros2 run hexapod_control ": find_node,
     "ros2 run .*--share hexapod_control": find_shared_file,
     "ros2 run .*[$][(]hexapod ": parse_inner,

@@ -6,6 +6,7 @@ import sys
 from types import SimpleNamespace
 
 ACTIONS = "Action DeclareLaunchArgument EmitEvent LogInfo OpaqueFunction Shutdown TimerAction Node SignalProcess"
+ACTIONS += " PythonLaunchDescriptionSource"
 
 
 class Recorded:
@@ -18,8 +19,10 @@ class Recorded:
 class Include:
     """Loads a launch file as IncludeLaunchDescription does."""
 
-    def __init__(self, **launch_arguments):
-        self.launch_arguments = launch_arguments.items()
+    def __init__(self, *source, **launch_arguments):
+        """As a test loads a file, or as a launch file includes another one."""
+        given = launch_arguments.pop("launch_arguments", None) if source else None
+        self.launch_arguments = launch_arguments.items() if given is None else given
 
     def execute(self, path):
         """Returns the actions of the file, and the values of all its arguments as it would get them."""
@@ -41,7 +44,7 @@ def install(monkeypatch):
     made |= {"LaunchConfiguration": lambda name: SimpleNamespace(perform=lambda context: (context or {}).get(name, ""))}
     made |= {"normalize_to_list_of_substitutions": lambda text: text}
     made |= {"perform_substitutions": lambda context, text: text}
-    parts = ("actions", "events", "events.process", "substitutions", "utilities")
+    parts = ("launch_description_sources", "actions", "events", "events.process", "substitutions", "utilities")
     names = ["launch", "launch_ros", "launch_ros.actions", "launch_ros.parameter_descriptions"]
     for name in (*names, *(f"launch.{part}" for part in parts)):
         monkeypatch.setitem(sys.modules, name, SimpleNamespace(**made))

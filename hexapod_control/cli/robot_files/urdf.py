@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`hexapod urdf`: prints the URDF of a robot file, the controllers of ros2_control for it, or a summary."""
+"""`hexapod urdf`: prints the URDF of a robot file, what ros2_control or MoveIt need with it, or a summary."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import argparse
 import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
-from hexapod_control.cli.bounded_options import add_robot
+from hexapod_control.cli.bounded_options import InputError, add_robot
 from hexapod_control.config.errors import DONE
+from hexapod_control.config.robots.moveit import moveit_files, srdf
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.robots.urdf import HARDWARE, TOPICS, controllers, urdf
 from hexapod_control.core.names import JOINTS
@@ -27,21 +29,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("--controllers", "print the controllers of ros2_control for this robot instead, for the same hardware"),
     ):
         one_of.add_argument(option, nargs="?", const=TOPICS, choices=tuple(HARDWARE), metavar="HARDWARE", help=what)
+    one_of.add_argument("--srdf", action="store_true", help="print the SRDF of MoveIt for this robot instead")
+    one_of.add_argument(
+        "--moveit", type=Path, metavar="FOLDER", help="write the package ROBOT_moveit_config into this folder instead"
+    )
     one_of.add_argument(
         "--summary", action="store_true", help="print a table of legs, lengths, limits, masses and servos instead"
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the text. Raises RobotFileError."""
+    """Prints the text, or writes the package. Raises RobotFileError, or InputError for a package that is there."""
     file = load(args.robot)
+    if args.moveit:
+        return _write_package(file, args.moveit)
     if args.summary:
         text = summary(file)
+    elif args.srdf:
+        text = srdf(file.robot)
     elif args.controllers:
         text = controllers(file.robot, args.controllers)
     else:
         text = urdf(file, ros2_control=args.ros2_control or "")
     sys.stdout.write(text)
+    return DONE
+
+
+def _write_package(file: RobotFile, folder: Path) -> int:
+    package = folder / f"{file.robot.name}_moveit_config"
+    if package.exists():
+        raise InputError(f"{package} exists: remove it, or give another folder")
+    for path, text in moveit_files(file).items():
+        (package / path).parent.mkdir(parents=True, exist_ok=True)
+        (package / path).write_text(text, encoding="utf-8")
+    print(f"{package} written: build it with colcon, then ros2 launch {package.name} move_group.launch.py")
     return DONE
 
 

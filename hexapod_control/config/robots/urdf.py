@@ -7,6 +7,7 @@ import io
 import tempfile
 from dataclasses import asdict, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import xacro
@@ -17,6 +18,7 @@ from hexapod_control.config.robots.draft.rotations import rotation_about, rotati
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.names import extra_joint_name, extra_link_name, joint_names
+from hexapod_control.core.posture.stand_up import lying_joints
 from hexapod_control.core.robot import Body, Robot
 
 TOPICS = "topics"
@@ -31,16 +33,20 @@ HARDWARE = {
 
 LEG_CONTROLLER = "joint_trajectory_controller"
 EXTRA_CONTROLLER = "extra_joint_trajectory_controller"
+POSITION_CONTROLLER = "position_controller"
+GAZEBO_RATE = 200  # [Hz] of the controllers in Gazebo: a joint follows its target within some periods
 _OF_CONTROLLER = ("command_interfaces", "state_interfaces", "allow_partial_joints_goal")
 
 
-def urdf(robot_file: RobotFile, *, ros2_control: str = "", walking: bool = False) -> str:
+def urdf(
+    robot_file: RobotFile, *, ros2_control: str = "", walking: bool = False, parameters: str = "controllers.yaml"
+) -> str:
     """Generates the URDF of a validated robot file with xacro, which gets the numbers of the robot.
 
     `ros2_control`, one of HARDWARE, adds the tags of ros2_control (docs/ros2-control.md); `walking`: those of the extra
-    joints only, as gait_planner moves the legs.
+    joints only, as gait_planner moves the legs. `parameters` is the file of the controllers that Gazebo loads.
     """
-    return _expanded(robot_file.robot, HARDWARE[ros2_control] if ros2_control else "", not walking)
+    return _expanded(robot_file.robot, HARDWARE[ros2_control] if ros2_control else "", parameters, not walking)
 
 
 def walking_urdf(robot_file: RobotFile) -> str:
@@ -49,15 +55,19 @@ def walking_urdf(robot_file: RobotFile) -> str:
 
 
 @lru_cache(maxsize=16)  # xacro takes a tenth of a second, and several parts of a program need the same URDF
-def _expanded(robot: Robot, plugin: str, with_legs: bool) -> str:
+def _expanded(robot: Robot, plugin: str, parameters: str, with_legs: bool) -> str:
     template = share("urdf", "hexapod.urdf.xacro")
     numbers = asdict(robot)
     numbers["trunk"] = asdict(_trunk(robot))
+    for leg, joints in zip(numbers["legs"], lying_joints(robot), strict=True):
+        leg["start"] = list(joints)
+    for extra, joint in zip(numbers["extra_joints"], robot.extra_joints, strict=True):
+        extra["start"] = joint.rest
     numbers["controlled_legs"] = numbers["legs"] if with_legs else []
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as file:
         YAML(typ="safe").dump(numbers, file)
         file.flush()
-        arguments = {"robot": file.name, "ros2_control": plugin}
+        arguments = {"robot": file.name, "ros2_control": plugin, "controllers": parameters}
         document = xacro.process_file(str(template), mappings=arguments)
     document.documentElement.setAttribute("name", robot.name)
     return str(document.toprettyxml(indent="  "))
@@ -94,6 +104,8 @@ def controllers(robot: Robot, hardware: str = TOPICS) -> str:
     controller = document[f"/**/{LEG_CONTROLLER}"]["ros__parameters"]
     controller["joints"][:] = joint_names(robot.leg_names)
     document["/**/joint_state_broadcaster"]["ros__parameters"]["use_local_topics"] = hardware == TOPICS
+    if HARDWARE[hardware].startswith("gz"):
+        _add_position_controller(document, robot)
     if robot.extra_joints:
         known = document["/**/controller_manager"]["ros__parameters"]
         known[EXTRA_CONTROLLER] = known[LEG_CONTROLLER]
@@ -103,3 +115,13 @@ def controllers(robot: Robot, hardware: str = TOPICS) -> str:
     stream = io.StringIO()
     yaml.dump(document, stream)
     return stream.getvalue()
+
+
+def _add_position_controller(document: Any, robot: Robot) -> None:
+    """Adds the controller through which gazebo_driver moves all joints, at the rate of Gazebo's controllers."""
+    manager = document["/**/controller_manager"]["ros__parameters"]
+    document["/**/joint_state_broadcaster"]["ros__parameters"]["update_rate"] = manager["update_rate"]
+    manager["update_rate"] = GAZEBO_RATE
+    manager[POSITION_CONTROLLER] = {"type": "forward_command_controller/ForwardCommandController"}
+    joints = [*joint_names(robot.leg_names), *(extra_joint_name(joint.name) for joint in robot.extra_joints)]
+    document[f"/**/{POSITION_CONTROLLER}"] = {"ros__parameters": {"joints": joints, "interface_name": "position"}}

@@ -252,6 +252,13 @@ def test_other_hardware_has_its_plugin_the_same_joints_and_joint_states_from_the
     (system,) = tree.findall("ros2_control")
     assert system.findtext("hardware/plugin") == plugin
     same = ET.fromstring(tagged).findall("ros2_control/joint")
+    starts = system.findall("joint/state_interface/param")  # Gazebo has to know where the robot lies
+    assert len(starts) == (3 * len(robot_file.robot.legs) if hardware == "gazebo" else 0)
+    for state in system.findall("joint/state_interface"):
+        state.clear()
+    for state in (states := [each for joint in same for each in joint.findall("state_interface")]):
+        state.clear()
+    assert len(states) == len(system.findall("joint/state_interface"))
     assert list(map(ET.tostring, system.findall("joint"))) == list(map(ET.tostring, same))
     assert (tree.find("gazebo/plugin/parameters") is not None) == (hardware == "gazebo")
     parameters = YAML(typ="safe").load(controllers(robot_file.robot, hardware))["/**/joint_state_broadcaster"]
