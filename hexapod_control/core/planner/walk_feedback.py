@@ -107,10 +107,10 @@ class WalkFeedback(Copyable):
             return None
         delay = round(self.tracking.delay)
         if walk is None:
-            return LoadedTick(rows, support, loads, plan.planted, None, delay)
+            return LoadedTick(rows, support, loads, plan.planted, None, plan.joint_angles, delay)
         motion = walk.motion
         if motion.terrain is not None or not (walks or motion.all_in_stance):
             return None
         if walks:
-            return LoadedTick(rows, support, loads, exchanging(motion), motion.clock.phase, delay)
-        return LoadedTick(rows, support, loads, plan.planted, None, delay)
+            return LoadedTick(rows, support, loads, exchanging(motion), motion.clock.phase, plan.joint_angles, delay)
+        return LoadedTick(rows, support, loads, plan.planted, None, plan.joint_angles, delay)

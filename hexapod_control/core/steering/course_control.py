@@ -22,7 +22,7 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist, wrap
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.workspace.twist_limits import change_towards
 
-HEADING_GAIN = 0.6  # share of the heading error that the next cycle takes back
+HEADING_GAIN = 0.9  # share of the heading error that the next cycle takes back
 INTEGRAL_GAIN = 0.05  # share of the heading error that is added to every following cycle
 FIRST_GAIN = 0.8  # share of what the first cycle on a course has missed that is added to every following one ...
 GAIN_DECAY = 0.7  # ... and its change from cycle to cycle
