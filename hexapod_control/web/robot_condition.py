@@ -76,6 +76,7 @@ ROUTE_TONES = {  # by the phase of a walk along a route
     "held": Tone.GOOD,
     "nav2": Tone.GOOD,
     "blocked": Tone.WARN,
+    "paused": Tone.WARN,
     "no_odom": Tone.WARN,
     "no_scan": Tone.WARN,
 }

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from rclpy.timer import Timer
+from std_msgs.msg import String
 
 from hexapod_control.config.robots.nav2_parameters import footprint_radius
 from hexapod_control.config.waypoint_file import RouteFolder
@@ -24,6 +25,7 @@ from hexapod_control.nodes.obstacle_view import ObstacleView
 from hexapod_control.nodes.web.page_commands import PERIOD_S, PageCommands
 from hexapod_control.nodes.web.robot_feed import RobotFeed
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.ros.qos import EVENTS
 from hexapod_control.web.protocol import (
     DanceMessage,
     DriveMessage,
@@ -39,6 +41,7 @@ TOLERANCE_M = 0.03
 MAX_BLOCKED_S = 30.0  # without progress; then it gives up
 MAX_WAIT_S = 20.0  # for odometry and scans
 SOON_S = 1.0  # after which it says for what it waits
+PAUSE_LIFE_S = 2.5  # of a message on `pause`, which its sender repeats every second
 MAX_UNSEEN_S = 1.0  # without a page that gets the state
 MAX_IDLE_S = 5.0  # without a request for the map, after which the subscriptions end
 KEPT_POSES = 200
@@ -80,6 +83,8 @@ class RouteWalk:
         self._stepped = 0.0  # [s] time of the odometry
         self._waiting = 0.0  # [s]
         self._timer: Timer | None = None  # runs during a walk
+        self._paused = -math.inf  # [s] steady time of the last message that the robot has to stand still
+        node.create_subscription(String, "pause", self._take_pause, EVENTS)
 
     # --- requests of pages --------------------------------------------------------------------------------------
 
@@ -185,6 +190,9 @@ class RouteWalk:
             self._commands.halt()
             return self._show(missing if missing and self._waiting > SOON_S else PursuitPhase.WALKING.value)
         self._waiting = 0.0
+        if time.monotonic() - self._paused < PAUSE_LIFE_S:
+            self._commands.halt()
+            return self._show("paused")
         now, pose = view.odometry.last.time, view.odometry.last.pose
         if self._pursuit is None:
             assert self._radius is not None
@@ -201,6 +209,9 @@ class RouteWalk:
             return self._end(ReportLevel.WARNING, "log_route_stuck")
         self._commands.follow(command.twist)
         self._show(command.phase.value, command.reached, self._left(command.reached, pose[:2]))
+
+    def _take_pause(self, message: String) -> None:
+        self._paused = time.monotonic() if message.data else -math.inf
 
     def _is_stopped(self) -> bool:
         """Ends the walk if the robot may not be driven, another program drives or stops it, or no page sees it."""

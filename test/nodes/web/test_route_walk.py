@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from std_msgs.msg import String
 from support.kits.plain_node import Moment, PlainNode
 from support.phantomx import robot
 
@@ -17,7 +18,14 @@ from hexapod_control.nodes import obstacle_view
 from hexapod_control.nodes.announcements import drive_announcement
 from hexapod_control.nodes.web import page_commands, route_walk
 from hexapod_control.nodes.web.page_commands import PERIOD_S, START_SPEED, PageCommands
-from hexapod_control.nodes.web.route_walk import MAX_BLOCKED_S, MAX_IDLE_S, MAX_UNSEEN_S, MAX_WAIT_S, RouteWalk
+from hexapod_control.nodes.web.route_walk import (
+    MAX_BLOCKED_S,
+    MAX_IDLE_S,
+    MAX_UNSEEN_S,
+    MAX_WAIT_S,
+    PAUSE_LIFE_S,
+    RouteWalk,
+)
 from hexapod_control.ros import messages
 from hexapod_control.web.protocol import (
     DriveMessage,
@@ -232,6 +240,19 @@ def test_without_odometry_or_scan_it_stands_goes_on_when_it_returns_and_gives_up
     setattr(walker, sensor, False)
     walker.passes(MAX_WAIT_S + 3.0, walker.ended)
     assert walker.log[-1][:2] == (1, f"log_route_{phase}") and walker.twist == ZERO
+
+
+def test_while_the_robot_pauses_the_walk_waits_and_goes_on_afterwards(walker):
+    walker.orders((2.0, 0.0))
+    walker.passes(2.0)
+    for _ in range(round(MAX_BLOCKED_S) + 1):
+        walker.node.deliver("pause", String(data="a hot servo"))
+        assert walker.passes(1.0)[-1] == "paused" and walker.twist == ZERO
+    walker.node.deliver("pause", String())
+    assert walker.passes(1.0)[-1] == "walking" and walker.twist.vx > 0.0
+    walker.node.deliver("pause", String(data="a driver that is gone"))
+    walker.passes(PAUSE_LIFE_S + 0.2)
+    assert walker.feed.route.phase == "walking"
 
 
 def test_a_robot_without_lidar_walks_and_its_pages_know_that_it_is_blind(blind):

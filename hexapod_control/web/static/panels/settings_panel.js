@@ -54,6 +54,7 @@ export class SettingsPanel {
     connection.on("sent", ({ kind }) => this.note(kind));
     connection.on("profiles", (detail) => this.take(detail.list));
     this.canvas = /** @type {HTMLCanvasElement} */ (this.find("feel-curve"));
+    this.find("profile-name").placeholder = t("profile_name");
     this.showFeel();
     this.showUndo();
   }
