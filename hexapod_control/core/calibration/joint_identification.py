@@ -20,18 +20,19 @@ Angles [rad], torques [N m], times [s].
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from hexapod_control.core.calibration.joint_recording import REST_S, JointRecording, Step, resolution
+from hexapod_control.core.calibration.joint_recording import JointRecording, Step, resolution
+from hexapod_control.core.calibration.servo_fit import MAX_LATENCY_S, NOISE, TIMING_S, Fit, ServoFit
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import FRICTION_SHARE, Joint
 
 MIN_STEPS = 6  # of a joint
-NOISE = math.radians(0.01)  # [rad] of an angle at rest, besides its resolution
 FAR_DEVIATIONS = 4.0  # of a rest from the model, from which on it is left out: the joint stayed within its play
 PASSES = 12  # of a fit
 IMPLAUSIBLE_SHARE = 4.0  # of the usual friction
@@ -39,15 +40,17 @@ HOLDING_SHARES = (0.3, 1.0, 3.0, 100.0)  # of the usual friction, with which a j
 SWEEP_PART = 8  # readings of a sweep that are averaged
 PRIOR_SLACK = math.radians(3.0)  # [rad] deviation
 PRIOR_LAG_S = 0.2  # deviation of that of a joint
+TORQUE_SHARE = 0.03  # deviation of the torques by the weight of a leg, whose other joints give way, as a share
 UNKNOWN_SHARE = 0.35  # deviation of a stiffness or a friction, as a share, from which on it counts as unknown
 WIDE = math.radians(12.0)  # [rad] a longer step is for the speed
 LEVEL_SHARE = 0.12  # difference between the speeds of two parts of a wide step that reached its speed
-MAX_LATENCY_S = 0.15
-SIMULATION_STEP_S = 0.002  # as in the physics
-TIMING_S = 0.001  # deviation of the time of a reading
-FIT_PASSES = 18
-ROUGH_PASSES = 5  # first, with readings that count for less: the way to the best values is smoother then
-ROUGH = math.radians(0.15)  # [rad]
+SAMPLING_S = 0.0005  # deviation of the time at which a servo samples its angle
+LEAST_JITTER_S = 0.0001  # the same, by the readings
+JITTER_PASSES = 3
+LOST_SHARE = 0.1  # of a step
+MODEL_SHARE = 0.02  # of the way of a joint, to which the model of its motion is true
+LEAST_RATIO = -6.0  # log of inertia stiffness / damping^2: a joint has as little inertia as its readings permit,
+RATIO_DEVIATION = 1.5  # since a little of it looks like latency
 WEIGHED_SHARE = 0.005  # of the stall torque: with less weight on it, a joint does not tell its stiffness
 SWINGS = 2.5  # misfit of the steps by their deviation, from which on a joint is simulated
 FIXED = 0.01  # deviation of the prior of the log of such a stiffness
@@ -224,17 +227,23 @@ def _lag(response: _Response | None) -> Measured:
     if response is None:
         return Measured(0.0, PRIOR_LAG_S)
     lag = math.exp(response.values[1])
-    deviation = math.hypot(response.deviations[0], lag * response.deviations[1], TIMING_S)
+    deviation = math.hypot(response.deviations[0], lag * response.deviations[1], SAMPLING_S)
     return Measured(float(response.values[0]) + lag, deviation)
 
 
 def _balances(recording: JointRecording, steps: Sequence[Step], resolution: float) -> tuple[Array, ...]:
-    """Error [rad], torque [N m], way, speed [rad/s] and deviation [rad] of rests and parts of sweeps (m,) each."""
+    """Error [rad], torque [N m], way, speed [rad/s] and deviation [rad] of rests and parts of sweeps (m,) each.
+
+    Rests with the same error in the same direction have the same error of rounding, and count as one.
+    """
     small = [step for step in steps if abs(step.change) < WIDE]
     rounding = resolution / math.sqrt(12.0)
+    rests = [(step.goal - step.after, step.torque, math.copysign(1.0, step.change)) for step in small]
+    kinds = [(round(error / max(resolution, NOISE)), way) for error, _, way in rests]
+    alike = Counter(kinds)
     rows = [
-        (step.goal - step.after, step.torque, math.copysign(1.0, step.change), 0.0, math.hypot(rounding, NOISE))
-        for step in small
+        (*rest, 0.0, math.hypot(rounding * math.sqrt(alike[kind]), NOISE))
+        for rest, kind in zip(rests, kinds, strict=True)
     ]
     sweeps = recording.sweeps
     for at in range(0, len(sweeps) - SWEEP_PART + 1, SWEEP_PART):
@@ -242,7 +251,7 @@ def _balances(recording: JointRecording, steps: Sequence[Step], resolution: floa
         if np.ptp(part[:, 3]) == 0.0:
             goal, angle, torque, speed = part.mean(axis=0).tolist()
             way = math.copysign(1.0, speed)
-            rows.append((goal - angle, torque, way, speed, math.hypot(rounding / math.sqrt(SWEEP_PART / 2.0), NOISE)))
+            rows.append((goal - angle, torque, way, speed, math.hypot(rounding / math.sqrt(SWEEP_PART / 4.0), NOISE)))
     return tuple(np.array(rows).T)
 
 
@@ -253,11 +262,13 @@ def _estimate(joint: Joint, steps: Sequence[Step], resolution: float, fit: Fit, 
     spring = joint.stiffness * math.exp(log_spring)
     usual = FRICTION_SHARE * joint.stall_torque
     lag = math.exp(log_lag)
+    soft = math.hypot(float(deviations[0]), TORQUE_SHARE)
+    rough = math.hypot(float(deviations[2]), TORQUE_SHARE * stuck)
     return JointEstimate(
-        Measured(latency, float(deviations[3])),
+        Measured(latency, math.hypot(float(deviations[3]), SAMPLING_S)),
         Measured(2.0 * slack, 2.0 * float(deviations[1])),
-        Measured(spring, spring * float(deviations[0])) if weighed and deviations[0] < UNKNOWN_SHARE else None,
-        Measured(usual * stuck, usual * float(deviations[2])) if weighed and deviations[2] < UNKNOWN_SHARE else None,
+        Measured(spring, spring * soft) if weighed and soft < UNKNOWN_SHARE else None,
+        Measured(usual * stuck, usual * rough) if weighed and rough < UNKNOWN_SHARE else None,
         _speed(steps),
         resolution,
         (lag, lag * lag * math.exp(log_ratio)),
@@ -279,38 +290,76 @@ def step_response(times: Array, damping: float, inertia: float) -> Array:
 
 
 def _response(steps: Sequence[Step], resolution: float, joint: Joint) -> _Response | None:
-    """Latency and time constants, as in a fit, by the steps in the direction of those before, without play."""
-    usual = _prior(joint)[3:]
-    chosen = [step for step in steps if step.is_same_way and abs(step.change) < WIDE]
-    chosen = [step for step in chosen if len(step.times) > 2]
+    """Latency and time constants, as in a fit, by the steps in the direction of those before, without play.
+
+    All rests in one direction may have the same error of rounding, by which the readings of a motion are off, but not
+    those at rest: it is a value of its own. The jitter of the times of readings follows from what is left of them.
+    """
+    rounding = math.hypot(resolution / math.sqrt(12.0), NOISE)
+    by_sheet = _prior(joint)
+    usual = np.array([by_sheet[3], by_sheet[4], LEAST_RATIO, 0.0])
+    spread = np.array([*PRIOR_DEVIATIONS[3:5], RATIO_DEVIATION, rounding])
+    small = [step for step in steps if step.is_same_way and abs(step.change) < WIDE and len(step.times) > 2]
+    lost = [abs(step.after - step.before - step.change) for step in small]  # in the play, if the way before was short
+    chosen = [step for step, way in zip(small, lost, strict=True) if way < LOST_SHARE * abs(step.change) + resolution]
     if len(chosen) < MIN_STEPS // 2:
         return None
     times = np.concatenate([step.times for step in chosen])
     change = np.concatenate([np.full(len(step.times), step.change) for step in chosen])
     # from the rests of both ends, whose noise is halved so
     moved = np.concatenate([step.angles - (step.before + step.after - step.change) / 2.0 for step in chosen])
-    speed = np.concatenate([np.gradient(step.angles, step.times) for step in chosen])
-    deviation = np.hypot(math.hypot(resolution / math.sqrt(12.0), NOISE), TIMING_S * speed)
+    still = rounding * np.concatenate([_settled(step.angles) for step in chosen])
+
+    def course(values: Array, times: Array = times) -> Array:
+        latency, log_damping, log_ratio, edge = values.tolist()
+        lag = math.exp(min(max(log_damping, -8.0), -1.5))
+        inertia = lag * lag * math.exp(min(max(log_ratio, LEAST_RATIO), 3.0))
+        share = step_response(times - latency, lag, inertia)
+        way = np.minimum(np.abs(share), np.abs(1.0 - share)) * np.abs(change)  # from the nearer rest
+        found: Array = change * share + np.sign(change) * edge * np.minimum(1.0, way / rounding)
+        return found
 
     def left(values: Array) -> Array:
-        latency, log_damping, log_ratio = values.tolist()
-        lag = math.exp(min(max(log_damping, -8.0), -1.5))
-        inertia = lag * lag * math.exp(min(max(log_ratio, -6.0), 3.0))
-        fitted = (moved - change * step_response(times - latency, lag, inertia)) / deviation
-        return np.concatenate([fitted, (values - usual) / PRIOR_DEVIATIONS[3:]])
+        return np.concatenate([(moved - course(values)) / deviation, (values - usual) / spread])
 
-    starts = [np.array([late, *usual[1:]]) for late in np.arange(0.0, MAX_LATENCY_S, 0.004)]
-    values, covariance = _least_squares(left, min(starts, key=lambda each: float(np.sum(left(each) ** 2))))
-    rest = left(values)[: len(moved)]
-    worse = float(np.mean(rest**2))
-    residual = float(np.sqrt(np.mean((rest * deviation) ** 2)))
-    return _Response(values, np.sqrt(np.diag(covariance) * max(1.0, worse)), math.sqrt(worse), residual)
+    speed = np.concatenate([np.gradient(step.angles, step.times) for step in chosen])
+    deviation = np.hypot(np.hypot(still, TIMING_S * speed), MODEL_SHARE * moved)
+    starts = [
+        np.array([late, usual[1], ratio, 0.0])
+        for late in np.arange(0.0, MAX_LATENCY_S, 0.004)
+        for ratio in (LEAST_RATIO, by_sheet[5])
+    ]
+    values = min(starts, key=lambda each: float(np.sum(left(each) ** 2)))
+    values, covariance = _least_squares(left, values)
+    misfit = math.sqrt(float(np.mean((moved - course(values)) ** 2 / (rounding**2 + (TIMING_S * speed) ** 2))))
+    if misfit > SWINGS:  # the joint swings in its play, which only a simulation tells, from a likely start
+        usual = np.array([*by_sheet[3:], 0.0])
+        spread = np.array([*PRIOR_DEVIATIONS[3:], rounding])
+        values, covariance = _least_squares(left, min(starts, key=lambda each: float(np.sum(left(each) ** 2))))
+    for _ in range(JITTER_PASSES):
+        speed = (course(values, times + LEAST_JITTER_S) - course(values, times - LEAST_JITTER_S)) / 2.0 / LEAST_JITTER_S
+        moving = TIMING_S * np.abs(speed) > still
+        more = float(np.sum(((moved - course(values)) ** 2 - still**2)[moving]))
+        jitter = math.sqrt(max(more / max(float(np.sum(speed[moving] ** 2)), 1e-12), LEAST_JITTER_S**2))
+        deviation = np.hypot(np.hypot(still, jitter * speed), MODEL_SHARE * course(values))
+        values, covariance = _least_squares(left, values)
+    rest = moved - course(values)
+    worse = max(1.0, float(np.mean((rest / deviation) ** 2)))
+    residual = float(np.sqrt(np.mean(rest**2)))
+    return _Response(values[:3], np.sqrt(np.diag(covariance)[:3] * worse), misfit, residual)
+
+
+def _settled(angles: Array) -> Array:
+    """Factors (m,) on the deviation of readings: those equal to the last one count as one, as their rounding is one."""
+    moving = np.flatnonzero(np.abs(angles - angles[-1]) > 1e-9)
+    settled = int(moving[-1]) + 1 if len(moving) else 0
+    return np.where(np.arange(len(angles)) < settled, 1.0, math.sqrt(len(angles) - settled))
 
 
 def _least_squares(left: Callable[[Array], Array], start: Array) -> tuple[Array, Array]:
     """Levenberg and Marquardt's method. Returns values and covariance."""
     values = start
-    widths = np.array([1e-4, 1e-3, 1e-3])
+    widths = np.array([1e-4, 1e-3, 1e-3, 1e-5])
     slowed = 1e-3
     now = left(values)
     for _ in range(40):
@@ -351,210 +400,3 @@ def _speed(steps: Sequence[Step]) -> Measured | None:
     if len(found) < 2:
         return None
     return Measured(float(np.mean(found)), float(np.std(found, ddof=1)) / math.sqrt(len(found)))
-
-
-# --- the simulator's model ---------------------------------------------------------------------------------------
-
-
-class Fit(NamedTuple):
-    """Values of a joint as in `ServoFit`."""
-
-    values: Array  # (6,)
-    deviations: Array  # (6,)
-    residual: float  # [rad] rms
-
-
-class _Segment(NamedTuple):
-    """Steps of one joint without a break, from a rest on."""
-
-    goals: Array  # (g,) [rad], the first one already reached
-    sent: Array  # (g,) [s] since the begin of the segment
-    torque: float  # [N m]
-    start: float  # [rad] at rest
-    times: Array  # (m,) [s] of the readings
-    angles: Array  # (m,) [rad]
-
-
-def _segments(recording: JointRecording) -> list[_Segment]:
-    """The parts of a recording between breaks; each begins with the second goal, the rest before it is its start."""
-    times, angles = np.array(recording.readings).reshape(-1, 2).T
-    begins = sorted({0, *recording.breaks})
-    found = []
-    for first, after in zip(begins, (*begins[1:], len(recording.goals)), strict=True):
-        rows = recording.goals[first:after]
-        if len(rows) < 2:
-            continue
-        begin = rows[1][0]
-        end = recording.goals[after][0] if after < len(recording.goals) else math.inf
-        before = (times >= rows[0][0]) & (times < begin) & (times > begin - REST_S)
-        inside = (times >= begin) & (times < end)
-        if not before.any() or not inside.any():
-            continue
-        sent = np.array([-1e9, *(time - begin for time, *_ in rows[1:])])
-        goals = np.array([goal for _, goal, _ in rows])
-        last = rows[-1][0] + 2.0  # what follows is the move to the next pose
-        inside &= times < last
-        found.append(
-            _Segment(goals, sent, rows[0][2], float(angles[before].mean()), times[inside] - begin, angles[inside])
-        )
-    return found
-
-
-class ServoFit:
-    """Fits the servos of several joints at once, each on its own, with the model of the simulator.
-
-    The values of a joint are: log of the stiffness, slack [rad], friction, latency [s], log of damping / stiffness [s],
-    and log of inertia stiffness / damping^2. Stiffness and friction are shares of the usual ones.
-    """
-
-    COUNT = 6
-    WIDTHS = np.array([1e-3, 1e-5, 1e-2, 2e-4, 1e-3, 1e-3])
-    LOW = np.array([-2.0, 0.0, 0.0, 0.0, -8.0, -6.0])
-    HIGH = np.array([2.0, 0.1, 8.0, MAX_LATENCY_S, -1.5, 3.0])
-
-    def __init__(self, recordings: Sequence[JointRecording], joints: Sequence[Joint]) -> None:
-        self._joints = joints
-        self._spring = np.array([joint.stiffness for joint in joints])
-        self._stall = np.array([joint.stall_torque for joint in joints])
-        self._segments = [_segments(recording) for recording in recordings]
-        dt = SIMULATION_STEP_S
-        self._lengths = [[math.ceil(float(part.times[-1]) / dt) + 2 for part in parts] for parts in self._segments]
-        self._steps = max(map(sum, self._lengths))
-        self._torque = np.zeros((self._steps, len(joints)))
-        self._resets: dict[int, list[tuple[int, float]]] = {}
-        for column, (parts, lengths) in enumerate(zip(self._segments, self._lengths, strict=True)):
-            at = 0
-            for part, length in zip(parts, lengths, strict=True):
-                self._torque[at : at + length, column] = part.torque
-                self._resets.setdefault(at, []).append((column, part.start))
-                at += length
-        self._deviations = [
-            np.concatenate([_deviations(part, resolution(recording)) for part in parts])
-            for parts, recording in zip(self._segments, recordings, strict=True)
-        ]
-
-    def _targets(self, latencies: Array) -> Array:
-        """Targets (steps, joints) [rad] of the motors, for latencies (joints,) [s]."""
-        dt = SIMULATION_STEP_S
-        targets = np.zeros((self._steps, len(latencies)))
-        for column, (parts, lengths) in enumerate(zip(self._segments, self._lengths, strict=True)):
-            at = 0
-            for part, length in zip(parts, lengths, strict=True):
-                ends = dt * np.arange(1, length + 1)
-                sent = part.sent + latencies[column]
-                index = np.maximum(np.searchsorted(sent, ends, side="right") - 1, 0)
-                share = np.clip((ends - sent[index]) / dt, 0.0, 1.0)  # of the step, after a goal within it
-                before = part.goals[np.maximum(index - 1, 0)]
-                targets[at : at + length, column] = before + share * (part.goals[index] - before)
-                at += length
-        return targets
-
-    def courses(self, values: Array) -> list[Array]:
-        """The angles [rad] at the readings of each joint, for values (joints, 6) or (joints, k, 6).
-
-        Returns an array (m,) or (m, k) per joint.
-        """
-        sets = values.reshape(len(self._joints), -1, self.COUNT)
-        count = sets.shape[1]
-        dt = SIMULATION_STEP_S
-        targets = np.stack([self._targets(sets[:, k, 3]) for k in range(count)], axis=2)
-        spring = self._spring[:, None] * np.exp(sets[..., 0])
-        slack = sets[..., 1]
-        usual = FRICTION_SHARE * self._stall[:, None]
-        stuck = dt * usual * sets[..., 2]
-        lag = np.exp(sets[..., 4])
-        inertia = spring * lag * lag * np.exp(sets[..., 5])
-        whole = inertia + dt * spring * lag
-        most = np.broadcast_to(self._stall[:, None], spring.shape)
-        angle = np.zeros_like(spring)
-        speed = np.zeros_like(spring)
-        course = np.empty((self._steps, *spring.shape))
-        weight = self._torque[:, :, None]
-        low = targets - slack
-        high = targets + slack
-        for step in range(self._steps):
-            for column, start in self._resets.get(step, ()):
-                angle[column] = start
-                speed[column] = 0.0
-            force = np.maximum(angle, low[step])
-            np.minimum(force, high[step], out=force)
-            force -= angle
-            force *= spring
-            np.minimum(force, most, out=force)
-            np.maximum(force, -most, out=force)
-            force -= weight[step]
-            force *= dt
-            force += inertia * speed
-            force -= np.minimum(np.maximum(force, -stuck), stuck)
-            speed = force / whole
-            angle = angle + dt * speed
-            course[step] = angle
-        return [self._read(course[:, column], column) for column in range(len(self._joints))]
-
-    def _read(self, course: Array, column: int) -> Array:
-        """What is read (m, k) of the course (steps, k) of a joint."""
-        dt = SIMULATION_STEP_S
-        found = []
-        at = 0
-        for part, length in zip(self._segments[column], self._lengths[column], strict=True):
-            place = at - 1.0 + part.times / dt
-            first = np.clip(np.floor(place).astype(int), at, at + length - 2)
-            share = np.clip(place - first, 0.0, 1.0)[:, None]
-            found.append(course[first] * (1.0 - share) + course[first + 1] * share)
-            at += length
-        joined: Array = np.concatenate(found)
-        return joined
-
-    def _left(self, courses: Sequence[Array], rough: float = 0.0) -> list[Array]:
-        """Readings less courses (m, k), by their deviations, and a `rough` one [rad] more."""
-        return [
-            (np.concatenate([part.angles for part in parts])[:, None] - course) / np.hypot(deviations, rough)[:, None]
-            for parts, course, deviations in zip(self._segments, courses, self._deviations, strict=True)
-        ]
-
-    def fit(self, start: Array, prior: Array, spread: Array) -> list[Fit]:
-        """Levenberg and Marquardt's method from values (joints, 6), with a normal prior of values and deviations."""
-        joints = len(start)
-        values = np.clip(start, self.LOW, self.HIGH)
-        slowed = np.full(joints, 1e-2)
-        steps = np.concatenate([np.zeros((1, self.COUNT)), np.diag(self.WIDTHS)])
-        normal = np.zeros((joints, self.COUNT, self.COUNT))
-        for number in range(FIT_PASSES):
-            rough = ROUGH if number < ROUGH_PASSES else 0.0
-            lefts = self._left(self.courses(values[:, None, :] + steps), rough)
-            cost = np.array([float(left[:, 0] @ left[:, 0]) for left in lefts])
-            cost += (((values - prior) / spread) ** 2).sum(axis=1)
-            moves = np.zeros_like(values)
-            for row, left in enumerate(lefts):
-                jacobian = (left[:, 1:] - left[:, :1]) / self.WIDTHS
-                normal[row] = jacobian.T @ jacobian + np.diag(1.0 / spread[row] ** 2)
-                slope = jacobian.T @ left[:, 0] + (values[row] - prior[row]) / spread[row] ** 2
-                moves[row] = -np.linalg.solve(normal[row] + slowed[row] * np.diag(np.diag(normal[row])), slope)
-            tried = np.clip(values + moves, self.LOW, self.HIGH)
-            new = np.array([float(left[:, 0] @ left[:, 0]) for left in self._left(self.courses(tried), rough)])
-            new += (((tried - prior) / spread) ** 2).sum(axis=1)
-            better = new < cost
-            values = np.where(better[:, None], tried, values)
-            slowed = np.where(better, slowed / 5.0, slowed * 8.0)
-            done = np.where(better, cost - new < 1e-3 * cost, slowed > 1e3)
-            if number >= ROUGH_PASSES and done.all():
-                break
-        lefts = self._left(self.courses(values))
-        found = []
-        for row, (left, deviations) in enumerate(zip(lefts, self._deviations, strict=True)):
-            worse = max(1.0, float(left[:, 0] @ left[:, 0]) / max(1, len(left) - self.COUNT))
-            residual = float(np.sqrt(np.mean((left[:, 0] * deviations) ** 2)))
-            found.append(Fit(values[row], np.sqrt(np.diag(np.linalg.inv(normal[row])) * worse), residual))
-        return found
-
-
-def _deviations(part: _Segment, resolution: float) -> Array:
-    """Deviations (m,) [rad] of readings: of the angle, and of the time while the joint moves.
-
-    Equal readings, one after the other, have the same error of rounding, and count as one.
-    """
-    still = math.hypot(resolution / math.sqrt(12.0), NOISE)
-    speed = np.gradient(part.angles, part.times) if len(part.times) > 2 else np.zeros_like(part.angles)
-    run = np.cumsum(np.abs(np.diff(part.angles, prepend=part.angles[0])) > 1e-9)
-    found: Array = np.hypot(still * np.sqrt(np.bincount(run)[run]), TIMING_S * speed)
-    return found

@@ -241,7 +241,8 @@ class StandRecorder:
             pose = [*sweep.pose]
             pose[sweep.column] = start + speed * since
             torque = weight_torques(self._robot.legs[index // 3], (pose[0], pose[1], pose[2]))[sweep.column]
-            self.recordings[index].sweeps.append(SweepReading(pose[sweep.column], angle, torque, speed))
+            held = pose[sweep.column] - speed * PERIOD_S / 2.0  # a goal holds for a period
+            self.recordings[index].sweeps.append(SweepReading(held, angle, torque, speed))
 
         while (since := self._clock() - begin) < duration_s + SWEEP_END_S:
             angle = start + speed * min(since, duration_s)
@@ -280,16 +281,20 @@ class StandRecorder:
             self._sleep(max(0.0, min(due, end) - now))
 
     def _read(self, indices: Sequence[int], take: Callable[[int, float, float], None]) -> None:
-        """Reads joints; `take` gets the index, the time [s] and the angle [rad] of each that answers."""
+        """Reads joints; `take` gets the index, the time [s] and the angle [rad] of each that answers.
+
+        A servo samples its angle when it gets the request or answers: on average after half of the bytes. How long an
+        adapter keeps the answer is not known, and does not matter so.
+        """
         parts = [[index] for index in indices] if self._one_by_one else [list(indices)]
         for part in parts:
             begin = self._clock()
             answers = self._bus.read([self._joints[index].id for index in part], ServoQuantity.POSITION)
-            middle = (begin + self._clock()) / 2.0
+            sampled = begin + self._bus.timing(len(part), ServoQuantity.POSITION).read / 2.0
             for index in part:
                 answer = answers.get(self._joints[index].id)
                 if answer is not None and answer.position is not None:
-                    take(index, middle, self._joints[index].angle(answer.position))
+                    take(index, sampled, self._joints[index].angle(answer.position))
 
     def _check_loads(self, pose: LegJoints) -> None:
         """Refuses a robot whose servos bear more than its legs."""

@@ -10,8 +10,9 @@ its leg also presses outwards or inwards, as far as friction permits. Motions ar
 from __future__ import annotations
 
 import math
-from collections import deque
+from bisect import insort
 from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -163,7 +164,7 @@ class RobotWorld(LagWorld):
         self._slack = each(errors.slack, 0.0) * np.abs(self._units)  # [raw]
         self._sticks = FRICTION_SHARE * each(errors.friction, 1.0)  # loads that leave a joint where it is in its play
         self._latency = each(errors.latency, 0.0).tolist()  # [s]
-        self._coming: deque[tuple[float, int, float, float]] = deque()  # times [s], servos, goals [raw], durations [s]
+        self._coming: list[tuple[float, int, float, float]] = []  # times [s], servos, goals [raw], durations [s]
         self._sides = np.zeros(self.count)  # of their play on which the joints are: -1 to 1
         self._supply_resistance = errors.supply_resistance
         self._weights = np.zeros(self.count)  # loads by the weight, as shares of the full torque
@@ -181,10 +182,10 @@ class RobotWorld(LagWorld):
 
     def step(self, now: float) -> None:
         """Advances time, and from time to time the loads."""
-        for due, index, raw, duration in [each for each in self._coming if each[0] <= now]:
+        while self._coming and self._coming[0][0] <= now:
+            due, index, raw, duration = self._coming.pop(0)
             super().step(due)
             super().goal(index, raw, duration)
-        self._coming = deque(each for each in self._coming if each[0] > now)
         super().step(now)
         dt = now - self._stepped_at
         if not dt > 0.0:
@@ -219,7 +220,8 @@ class RobotWorld(LagWorld):
     def goal(self, index: int, raw: float, duration: float) -> None:
         """Sets a goal, which the motor gets after its latency."""
         if self._latency[index] > 0.0 and self._stepped_at > -math.inf:
-            self._coming.append((self._stepped_at + self._latency[index], index, raw, duration))
+            coming = self._stepped_at + self._latency[index], index, raw, duration
+            insort(self._coming, coming, key=itemgetter(0))
         else:
             super().goal(index, raw, duration)
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from support.phantomx import robot
 
-from hexapod_control.core.calibration.joint_identification import ServoFit, identify
+from hexapod_control.core.calibration.joint_identification import identify
 from hexapod_control.core.calibration.joint_recording import JointRecording
+from hexapod_control.core.calibration.servo_fit import ServoFit
 
 JOINT = robot().legs[0].joints[1]
 USUAL_LAG = JOINT.stall_torque / JOINT.no_load_speed / JOINT.stiffness
