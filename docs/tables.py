@@ -150,6 +150,8 @@ SERVICES: Mapping[str, str] = {
     "arm": "torque on at the present joint angles",
     "disarm": "torque off, without a latch",
     "servo_driver/calibration/start": "begin the guided calibration; refused while the servos hold",
+    "servo_driver/calibration/identify": "begin the [identification](straight.md#the-robot-measures-its-servos) of the "
+    "servos, on a stand; refused while the servos hold",
     "servo_driver/calibration/accept": "confirm, or take the default answer: Enter in the terminal",
     "servo_driver/calibration/back": "return to the previous question",
     "servo_driver/calibration/save": "write the robot file, once all steps are complete",

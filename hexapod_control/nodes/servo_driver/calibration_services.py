@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guided calibration as services of servo_driver, for front ends other than a terminal.
+"""The guided calibration, and the identification of the servos, as services of servo_driver for front ends.
 
-`~/calibration/start` begins it; `accept`, `back` and the topic `~/calibration/answer` (a text, as typed in the
-terminal) answer the question on `~/calibration/prompt`; `save` confirms the last question; `cancel` ends the
-calibration without changing the file.
-The prompt is JSON: `state` (idle, working, asking, saved, ended), `number` of the question, `step`, `question` (its
-text), `prompt` (its kind, values, choices and joint, for programs) and `said` (texts since the last answer).
+`~/calibration/start` begins the calibration and `~/calibration/identify` the identification; `accept`, `back` and the
+topic `~/calibration/answer` (a text, as typed in the terminal) answer the question on `~/calibration/prompt`; `save`
+confirms the last question; `cancel` ends it without changing the file.
+The prompt is JSON: `state` (idle, working, asking, saved, ended), `number` of the question, `step`, `progress` (share
+of a measurement that is done), `question` (its text), `prompt` (its kind, values, choices and joint, for programs)
+and `said` (texts since the last answer).
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from hexapod_control.config.errors import RobotFileError
-from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.section_writer import own_file
 from hexapod_control.config.sentence import Sentence, refuse
 from hexapod_control.core.names import quoted
@@ -31,12 +33,21 @@ from hexapod_control.ros.started_files import keep_section
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.calibration.dialog import BACK, YES, Abandoned, Choice, Prompt, Typed
 from hexapod_control.servos.calibration.guide import STEPS
+from hexapod_control.servos.calibration.identification import (
+    NOTHING_WRITTEN,
+    TO_WRITE,
+    IdentificationDialog,
+    NotIdentifiedError,
+    StandRecorder,
+    require_reported,
+)
 from hexapod_control.servos.calibration.remote_dialog import DialogState, RemoteDialog
+from hexapod_control.servos.calibration.servo_jogger import ServoJogger
 from hexapod_control.servos.calibration.session import SAVE, CalibrationSession, parse_steps
 from hexapod_control.servos.driver.bus_lease import BusLease
 from hexapod_control.servos.driver.driver import Driver
 from hexapod_control.servos.settings.save_servo_section import NAME as SERVOS
-from hexapod_control.servos.settings.servo_section import LOOPBACK, servo_settings
+from hexapod_control.servos.settings.servo_section import LOOPBACK, ServoSettings, servo_settings
 
 END_TIMEOUT_S = 3.0  # for a calibration that was cancelled
 IDLE_PROMPT = {"state": "idle"}
@@ -45,8 +56,8 @@ ALL_STEPS = Choice((",".join(STEPS),), Sentence("all_steps"))
 WHICH_STEPS = Prompt(Sentence("which_steps"), (ALL_STEPS,), Typed.TEXT, hint=ALL_STEPS.word)
 
 
-class CalibrationRun:
-    """One calibration in a thread of its own, since it may take an hour; starts when it is created."""
+class BusDialog(ABC):
+    """A dialog about the servos in a thread of its own, since it may take an hour; starts when it is created."""
 
     def __init__(self, driver: Driver, settings: DriverSettings) -> None:
         """Borrows the bus and starts the thread. Raises RobotFileError, ValueError or BusError, each with a remedy."""
@@ -57,10 +68,10 @@ class CalibrationRun:
         if servos.protocol == LOOPBACK:
             raise ValueError("the robot has no servo bus: set protocol and port")
         self.dialog = RemoteDialog()
+        self.progress = 0.0  # share of a measurement that is done
         self._lease: BusLease = driver.lend()
         try:
-            pace = settings.calibration_pace
-            self._session = CalibrationSession(self._lease, self._lease.identify(), servos, file, self.dialog, pace)
+            self._begin(file, servos, self._lease)
         except BaseException:
             driver.give_back(self._lease)
             raise
@@ -68,18 +79,28 @@ class CalibrationRun:
         self._thread = threading.Thread(target=self._run, name="calibration", daemon=True)
         self._thread.start()
 
+    @abstractmethod
+    def _begin(self, file: RobotFile, servos: ServoSettings, bus: BusLease) -> None:
+        """Prepares `_lead`. Raises ValueError or BusError."""
+
+    @abstractmethod
+    def _lead(self) -> Sequence[str]:
+        """Leads through the dialog and writes the file. Returns what else there is to say; raises Abandoned."""
+
+    @property
+    @abstractmethod
+    def step(self) -> str:
+        """Name of the present step."""
+
     def _run(self) -> None:
         try:
-            self._session.run(self._steps())
-            refusal = self._recalibrate()
+            more = self._lead()
             outcome = "saved"
-            said = [str(each) for each in self.dialog.state.said]
-            if refusal:
-                said.append(f"restart the driver: {refusal}")
+            said = [*(str(each) for each in self.dialog.state.said), *more]
         except Abandoned:
             outcome = "ended"
             said = [f"nothing was saved: {self._lease.over or 'cancelled'}"]
-        except (BusError, RobotFileError, OSError) as error:
+        except (BusError, NotIdentifiedError, RobotFileError, OSError) as error:
             outcome = "ended"
             said = [f"nothing was saved: {error}"]
         except Exception as error:
@@ -88,6 +109,51 @@ class CalibrationRun:
         finally:
             self._driver.give_back(self._lease)
         self.outcome = {"state": outcome, "said": said}
+
+    @property
+    def running(self) -> bool:
+        """Whether the dialog is still running."""
+        return not self.outcome
+
+    def prompt(self) -> Mapping[str, object]:
+        """Content of calibration/prompt."""
+        dialog: DialogState = self.dialog.state
+        shown = {"number": dialog.number, "step": self.step, "progress": self.progress}
+        if not self.running:
+            return {**self.outcome, **shown}
+        prompt = dialog.prompt
+        return {
+            "state": "working" if prompt is None else "asking",
+            "question": "" if prompt is None else prompt.line.strip(),
+            "prompt": None if prompt is None else prompt.as_json(),
+            "said": [str(text) for text in dialog.said],
+            **shown,
+        }
+
+    def check(self) -> None:
+        """Ends the dialog if the driver has taken the bus back."""
+        if self._lease.over:
+            self.dialog.cancel()
+
+    def end(self) -> None:
+        """Cancels the dialog and waits for its thread."""
+        self.dialog.cancel()
+        self._thread.join(END_TIMEOUT_S)
+
+
+class CalibrationRun(BusDialog):
+    """One guided calibration."""
+
+    def _begin(self, file: RobotFile, servos: ServoSettings, bus: BusLease) -> None:
+        """Checks the servos."""
+        pace = self._settings.calibration_pace
+        self._session = CalibrationSession(bus, bus.identify(), servos, file, self.dialog, pace)
+
+    def _lead(self) -> Sequence[str]:
+        """Calibrates; the driver uses the result at once."""
+        self._session.run(self._steps())
+        refusal = self._recalibrate()
+        return [f"restart the driver: {refusal}"] if refusal else []
 
     def _recalibrate(self) -> Refusal | None:
         """Passes the saved calibrations to the driver. Returns why it refuses them."""
@@ -107,39 +173,45 @@ class CalibrationRun:
                 self.dialog.say(Sentence.of(error))
 
     @property
-    def running(self) -> bool:
-        """Whether the calibration is still running."""
-        return not self.outcome
-
-    @property
     def step(self) -> str:
         """Name of the present step."""
         return self._session.step
 
-    def prompt(self) -> Mapping[str, object]:
-        """Content of calibration/prompt."""
-        dialog: DialogState = self.dialog.state
-        shown = {"number": dialog.number, "step": self.step}
-        if not self.running:
-            return {**self.outcome, **shown}
-        prompt = dialog.prompt
-        return {
-            "state": "working" if prompt is None else "asking",
-            "question": "" if prompt is None else prompt.line.strip(),
-            "prompt": None if prompt is None else prompt.as_json(),
-            "said": [str(text) for text in dialog.said],
-            **shown,
-        }
 
-    def check(self) -> None:
-        """Ends the calibration if the driver has taken the bus back."""
-        if self._lease.over:
-            self.dialog.cancel()
+class IdentificationRun(BusDialog):
+    """One identification of the servos, as `hexapod identify`: the robot is on its stand."""
 
-    def end(self) -> None:
-        """Cancels the calibration and waits for its thread."""
-        self.dialog.cancel()
-        self._thread.join(END_TIMEOUT_S)
+    def _begin(self, file: RobotFile, servos: ServoSettings, bus: BusLease) -> None:
+        """Asks the servos where they are."""
+        require_reported(servos)
+        jogger = ServoJogger(bus, {}, self._settings.calibration_pace)
+        recorder = StandRecorder(
+            bus,
+            jogger,
+            file.robot,
+            servos.joints,
+            sleep=self.dialog.wait,
+            progress=self._note,
+            begun=lambda asked: bus.begun,
+        )
+        self._identification = IdentificationDialog(file, servos, recorder, self.dialog)
+
+    def _note(self, share: float) -> None:
+        self.progress = round(share, 2)
+
+    def _lead(self) -> Sequence[str]:
+        """Measures and writes."""
+        result = self._identification.run()
+        if result.kind == NOTHING_WRITTEN:
+            raise Abandoned
+        self.progress = 1.0
+        return [str(result)]
+
+    @property
+    def step(self) -> str:
+        """Name of the present step."""
+        prompt = self.dialog.state.prompt
+        return SAVE if prompt is not None and prompt.kind == TO_WRITE else "identify"
 
 
 class CalibrationServices:
@@ -149,11 +221,11 @@ class CalibrationServices:
         self._node = node
         self._driver = driver
         self._settings = settings
-        self._run: CalibrationRun | None = None
+        self._run: BusDialog | None = None
         self._prompt = node.create_publisher(String, "~/calibration/prompt", LATCHED)
         self._published = ""
         node.create_subscription(String, "~/calibration/answer", self.on_answer, EVENTS)
-        for name in ("start", "accept", "back", "save", "cancel"):
+        for name in ("start", "identify", "accept", "back", "save", "cancel"):
             node.create_service(Trigger, f"~/calibration/{name}", getattr(self, f"on_{name}"))
         self._show(IDLE_PROMPT)
 
@@ -176,13 +248,20 @@ class CalibrationServices:
 
     def on_start(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Starts a calibration, unless the torque is on."""
+        return _answer(response, self._begin(CalibrationRun))
+
+    def on_identify(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Starts an identification of the servos, unless the torque is on."""
+        return _answer(response, self._begin(IdentificationRun))
+
+    def _begin(self, kind: Callable[[Driver, DriverSettings], BusDialog]) -> Refusal | None:
         if self._current is not None:
-            return _answer(response, refuse("running"))
+            return refuse("running")
         try:
-            self._run = CalibrationRun(self._driver, self._settings)
-        except (RobotFileError, ValueError, BusError, OSError) as error:
-            return _answer(response, refuse("not_started", error=error))
-        return _answer(response, None)
+            self._run = kind(self._driver, self._settings)
+        except (RobotFileError, ValueError, BusError, NotIdentifiedError, OSError) as error:
+            return refuse("not_started", error=error)
+        return None
 
     def on_accept(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Like Enter in the terminal: agrees, or accepts the default in brackets."""
@@ -214,7 +293,7 @@ class CalibrationServices:
         return _answer(response, None)
 
     @property
-    def _current(self) -> CalibrationRun | None:
+    def _current(self) -> BusDialog | None:
         return self._run if self._run is not None and self._run.running else None
 
     def _answer_question(self, text: str) -> Refusal | None:

@@ -53,6 +53,8 @@ CLEARANCE_M = 0.01  # of the feet above where they stand
 FOREIGN_SHARE = 0.15  # of the stall torque, beyond the weight of the leg: then something else loads the joint
 MINUTES = 2.0  # of a measurement
 MANY_TIMES = 2.0  # the play of the others: an outlier
+TO_WRITE = "identify_save"  # kind of the last question
+NOTHING_WRITTEN = "self_nothing_written"  # kind of the result, if the answer is no
 CLEAR_PLAY = math.radians(0.5)  # [rad] more than the others at least
 
 
@@ -144,8 +146,12 @@ class StandRecorder:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
         progress: Callable[[float], None] = lambda share: None,
+        begun: Callable[[float], float] = lambda asked: asked,
     ) -> None:
-        """`progress` is called with the share that is done."""
+        """`progress` is called with the share that is done.
+
+        `begun` returns when the newest transaction began [s], asked for at a time [s], on a bus that has others.
+        """
         self.recordings = [JointRecording() for _ in joints]
         self._bus = bus
         self._jogger = jogger
@@ -154,6 +160,7 @@ class StandRecorder:
         self._clock = clock
         self._sleep = sleep
         self._progress = progress
+        self._begun = begun
         self._begin = jogger.positions([joint.id for joint in joints])
         motion = ServoQuantity.POSITION
         timing = lambda count: bus.timing(count, motion)  # noqa: E731
@@ -233,20 +240,24 @@ class StandRecorder:
         begin = self._clock()
         speed = math.copysign(SWEEP_SPEED, end - start)
         duration_s = (end - start) / speed
+        written = begin
+        behind = 0.0  # [s] of the goals, which begin after they were asked for, and hold until the next
 
         def take(index: int, time: float, angle: float) -> None:
-            since = time - begin
+            since = time - begin - behind
             if not SWEEP_END_S < since < duration_s:
                 return
             pose = [*sweep.pose]
             pose[sweep.column] = start + speed * since
             torque = weight_torques(self._robot.legs[index // 3], (pose[0], pose[1], pose[2]))[sweep.column]
-            held = pose[sweep.column] - speed * PERIOD_S / 2.0  # a goal holds for a period
-            self.recordings[index].sweeps.append(SweepReading(held, angle, torque, speed))
+            self.recordings[index].sweeps.append(SweepReading(pose[sweep.column], angle, torque, speed))
 
         while (since := self._clock() - begin) < duration_s + SWEEP_END_S:
             angle = start + speed * min(since, duration_s)
             self._bus.write_goals({self._joints[index].id: self._raw(index, angle) for index in indices}, 0.0)
+            before = written
+            written = self._begun(begin + since)
+            behind = written - begin - since + (written - before) / 2.0
             due = self._clock() + PERIOD_S
             self._read(indices, take)
             self._sleep(max(0.0, due - self._clock()))
@@ -261,6 +272,7 @@ class StandRecorder:
     ) -> None:
         """Sends one goal to joints, and reads them, from `late` [s] on: at other times after each goal."""
         goals = {}
+        rows = {}
         for index in indices:
             joint = self._joints[index]
             angle = min(max(pose[column] + offset, joint.lower + MARGIN / 2), joint.upper - MARGIN / 2)
@@ -269,8 +281,12 @@ class StandRecorder:
             turned[column] = joint.angle(goals[joint.id])
             leg = self._robot.legs[index // 3]
             torque = weight_torques(leg, (turned[0], turned[1], turned[2]))[column]
-            self.recordings[index].goals.append((self._clock(), turned[column], torque))
+            rows[index] = turned[column], torque
+        asked = self._clock()
         self._bus.write_goals(goals, 0.0)
+        sent = self._begun(asked)
+        for index, row in rows.items():
+            self.recordings[index].goals.append((sent, *row))
         end = self._clock() + STEP_S
         self._sleep(late)
         while True:
@@ -290,7 +306,7 @@ class StandRecorder:
         for part in parts:
             begin = self._clock()
             answers = self._bus.read([self._joints[index].id for index in part], ServoQuantity.POSITION)
-            sampled = begin + self._bus.timing(len(part), ServoQuantity.POSITION).read / 2.0
+            sampled = self._begun(begin) + self._bus.timing(len(part), ServoQuantity.POSITION).read / 2.0
             for index in part:
                 answer = answers.get(self._joints[index].id)
                 if answer is not None and answer.position is not None:
@@ -353,8 +369,8 @@ class IdentificationDialog:
             self._dialog.say(
                 Sentence("identify_outlier", joint=name(names[index]), play=play, others=math.degrees(others))
             )
-        if not agreed(self._dialog.ask_again(yes_or_no(Sentence("identify_save"), True))):
-            return Sentence("self_nothing_written")
+        if not agreed(self._dialog.ask_again(yes_or_no(Sentence(TO_WRITE), True))):
+            return Sentence(NOTHING_WRITTEN)
         data = section(robot, estimates, time.strftime("%Y-%m-%d"))
         text = with_section(read_text(self._file.path, newline=""), "measured", data)
         backup = save_measured(self._file.path, text, "measured")

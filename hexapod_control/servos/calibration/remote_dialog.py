@@ -58,6 +58,13 @@ class RemoteDialog(Dialog):
         finally:
             self.state = DialogState(self.state.number)
 
+    def wait(self, seconds: float) -> None:
+        """Lets time pass, unless the dialog is cancelled: then raises Abandoned."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._cancelled, seconds)
+            if self._cancelled:
+                raise Abandoned
+
     # --- other threads -------------------------------------------------------------------------------------
 
     def answer(self, text: str) -> Refusal | None:

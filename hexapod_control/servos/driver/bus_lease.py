@@ -6,6 +6,7 @@ The lease ends when the driver switches the torque off (estop, disarm) or loses 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
@@ -39,6 +40,7 @@ class BusLease(Bus):
         self._bus = bus
         self._ask = ask
         self.over: Refusal | None = None  # the reason, once it is over
+        self.begun = 0.0  # [s] steady time at which its newest transaction began, after those of the driver
 
     def end(self, reason: Refusal) -> None:
         """Ends the lease: every later transaction is refused."""
@@ -52,6 +54,7 @@ class BusLease(Bus):
             if self.over:
                 return self.over
             try:
+                self.begun = time.monotonic()
                 results.append(act(self._bus))
             except PortGoneError as error:
                 failed.append(error)

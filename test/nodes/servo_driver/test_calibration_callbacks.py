@@ -150,7 +150,7 @@ def test_the_prompt_is_published_when_it_changes(made):
     ):
         made.dialog.state = state
         made.services.tick()
-    rest = {"step": "wiggle"}
+    rest = {"step": "wiggle", "progress": 0.0}
     assert made.prompts[1:] == [
         {"state": "working", "question": "", "prompt": None, "said": [], "number": 0, **rest},
         {

@@ -1,22 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guided calibration through a running driver's services: same questions, same file, ended by a loss of torque."""
+"""The calibrations through a running driver's services: same questions, same file, ended by a loss of torque."""
 
 import json
+import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
+from support.kits.operator import Operator
 from support.phantomx import narrow_file
 from support.real_time.calibration_bench import Mounted, Person, calibrate_here, prompt_of
 from support.real_time.ros_bench import overrides
 from support.real_time.wires import LATE, start
 
 from hexapod_control.config.robots.robot_file import load, resolve
+from hexapod_control.core.reality import Reality, reality
 from hexapod_control.nodes.servo_driver.servo_driver import ServoDriverNode
 from hexapod_control.ros.qos import LATCHED
-from hexapod_control.servos.settings.servo_section import servo_settings
+from hexapod_control.servos.calibration import identification
+from hexapod_control.servos.calibration.self_calibration import undo
+from hexapod_control.servos.emulated_robot.robot_emulator import emulate
+from hexapod_control.servos.settings.servo_section import servo_settings, standard
 
 STEPS = "wiggle,rest,marks"
 MAX_START_TIME_S = 30.0  # for a process to start on a busy machine
@@ -25,8 +32,8 @@ MAX_START_TIME_S = 30.0  # for a process to start on a busy machine
 class FrontEnd:
     """A driver on emulated servos, and a front end that answers its calibration."""
 
-    def __init__(self, bench, mounted, file, *, alone=False):
-        """`alone` is a driver in a process of its own."""
+    def __init__(self, bench, mounted, file, *, alone=False, pace=50.0):
+        """`alone` is a driver in a process of its own; `pace` is that of the calibration."""
         self.bench, self.mounted = bench, mounted
         self.prompts = bench.listen(String, "servo_driver/calibration/prompt", LATCHED)
         parameters = {
@@ -34,7 +41,7 @@ class FrontEnd:
             "protocol": mounted.settings.protocol,
             "port": mounted.settings.port,
             "reply_margin": LATE,
-            "calibration_pace": 50.0,
+            "calibration_pace": pace,
             "arm_on_start": False,
         }
         self.process = start("servo_driver", **parameters) if alone else None
@@ -100,11 +107,11 @@ class FrontEnd:
 
 
 @pytest.fixture
-def front_end(bench, tmp_path):
+def front_end_of(bench):
+    """Makes a front end for servos with the settings of a robot file."""
     made = []
 
-    def make(protocol, file, **parameters):
-        mounted = Mounted(protocol, resolve(file), tmp_path / "bus")
+    def make(mounted, file, **parameters):
         made.append(mounted.pty.close)
         front_end = FrontEnd(bench, mounted, file, **parameters)
         made.append(front_end.end)
@@ -113,6 +120,14 @@ def front_end(bench, tmp_path):
     yield make
     for close in reversed(made):
         close()
+
+
+@pytest.fixture
+def front_end(front_end_of, tmp_path):
+    def make(protocol, file, **parameters):
+        return front_end_of(Mounted(protocol, resolve(file), tmp_path / "bus"), file, **parameters)
+
+    return make
 
 
 @pytest.fixture
@@ -184,3 +199,67 @@ def test_a_shipped_robot_file_is_not_written(front_end):
     front = front_end("feetech_st", "phantomx")
     answer = front.calibration("start")
     assert not answer.success and "copy it first: cp " in answer.message
+
+
+@pytest.fixture
+def held(front_end_of, tmp_path, monkeypatch):
+    """A robot with 1.2 deg of play on its stand, that measures in a few seconds: a front end, and its file."""
+    short = {
+        "STEPS_DEG": (0, 1, 3, 5, 3.5, 1.2, -1, -3.2, 0),
+        "STEP_S": 0.2,
+        "POSES": 1,
+        "stand_sweeps": lambda robot, bounds: [],  # they are slow
+    }
+    for name, value in short.items():
+        monkeypatch.setattr(identification, name, value)
+    own = tmp_path / "mine.yaml"
+    own.write_text(resolve("phantomx").read_text())
+    robot = load(own).robot
+    errors = Reality(len(robot.legs), backlash=math.radians(1.2), latency=0.02)
+    settings = standard(robot, "feetech_st", str(tmp_path / "bus"))
+    emulation = emulate(robot, settings, tmp_path / "bus", errors=errors)
+    emulation.world.is_held = True
+    mounted = SimpleNamespace(settings=settings, pty=emulation.pty, world=emulation.world)
+    return front_end_of(mounted, own, pace=4.0), own
+
+
+def test_a_robot_on_its_stand_measures_its_servos_and_the_service_save_writes_them(held):
+    front, own = held
+    before = own.read_text()
+    answer = front.calibration("identify")
+    assert answer.success, answer.message
+    assert front.asked().kind == "on_stand" and front.prompt["step"] == "identify"
+    assert not front.calibration("identify").success and not front.calibration("save").success
+    assert front.calibration("accept").success
+    front.bench.until(lambda: front.prompt["step"] == "save" or front.prompt["state"] == "ended", 90.0, "the result")
+    shown = [json.loads(message.data).get("progress", 0.0) for message in front.prompts]
+    assert shown == sorted(shown) and len(set(shown)) > 2
+    assert front.prompt["state"] == "asking", front.prompt
+    assert front.prompt["prompt"]["kind"] == "identify_save"
+    assert "left_front_coxa" in "".join(front.prompt["said"]) and not front.mounted.world.torques.any()
+    assert own.read_text() == before
+    assert front.calibration("save").success
+    front.bench.until(lambda: front.prompt["state"] == "saved", 10.0)
+    play = np.degrees(reality(load(own).robot, "measured").backlash)
+    assert np.median(play) == pytest.approx(1.2, abs=0.4)  # on a busy computer, by few steps
+    assert undo(own, Operator()).kind == "self_undone" and own.read_text() == before
+
+
+@pytest.mark.parametrize("how", ["cancel", "estop"])
+def test_an_identification_that_is_stopped_writes_nothing_and_leaves_no_torque(how, held):
+    front, own = held
+    before = own.read_text()
+    lying = front.mounted.world.positions.copy()
+    assert front.calibration("identify").success
+    front.asked()
+    assert front.calibration("accept").success
+    front.bench.until(lambda: front.prompt["progress"] > 0.0, 60.0, "a part of the measurement")
+    stop = front.calibration("cancel") if how == "cancel" else front.call("estop", SetBool, SetBool.Request(data=True))
+    assert stop.success
+    front.bench.until(lambda: front.prompt["state"] == "ended", 30.0)
+    reason = "cancelled" if how == "cancel" else "the emergency stop is latched"
+    assert front.prompt["said"][-1].startswith(f"nothing was saved: {reason}")
+    front.bench.until(lambda: not front.mounted.world.torques.any(), 5.0)
+    assert own.read_text() == before
+    if how == "cancel":  # the legs were moved back before
+        assert front.mounted.world.positions == pytest.approx(lying, abs=60)
