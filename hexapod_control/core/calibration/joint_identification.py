@@ -346,7 +346,10 @@ def _response(steps: Sequence[Step], resolution: float, joint: Joint) -> _Respon
     rest = moved - course(values)
     worse = max(1.0, float(np.mean((rest / deviation) ** 2)))
     residual = float(np.sqrt(np.mean(rest**2)))
-    return _Response(values[:3], np.sqrt(np.diag(covariance)[:3] * worse), misfit, residual)
+    deviations = np.sqrt(np.diag(covariance)[:3] * worse)
+    shift = rounding * math.exp(values[1]) / float(np.mean(np.abs(change)))  # by rests rounded alike
+    deviations[0] = math.hypot(float(deviations[0]), shift)
+    return _Response(values[:3], deviations, misfit, residual)
 
 
 def _settled(angles: Array) -> Array:
