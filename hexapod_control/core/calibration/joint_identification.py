@@ -299,9 +299,7 @@ def _response(steps: Sequence[Step], resolution: float, joint: Joint) -> _Respon
     by_sheet = _prior(joint)
     usual = np.array([by_sheet[3], by_sheet[4], LEAST_RATIO, 0.0])
     spread = np.array([*PRIOR_DEVIATIONS[3:5], RATIO_DEVIATION, rounding])
-    small = [step for step in steps if step.is_same_way and abs(step.change) < WIDE and len(step.times) > 2]
-    lost = [abs(step.after - step.before - step.change) for step in small]  # in the play, if the way before was short
-    chosen = [step for step, way in zip(small, lost, strict=True) if way < LOST_SHARE * abs(step.change) + resolution]
+    chosen = [step for step in steps if _is_plain(step, resolution)]
     if len(chosen) < MIN_STEPS // 2:
         return None
     times = np.concatenate([step.times for step in chosen])
@@ -324,11 +322,8 @@ def _response(steps: Sequence[Step], resolution: float, joint: Joint) -> _Respon
 
     speed = np.concatenate([np.gradient(step.angles, step.times) for step in chosen])
     deviation = np.hypot(np.hypot(still, TIMING_S * speed), MODEL_SHARE * moved)
-    starts = [
-        np.array([late, usual[1], ratio, 0.0])
-        for late in np.arange(0.0, MAX_LATENCY_S, 0.004)
-        for ratio in (LEAST_RATIO, by_sheet[5])
-    ]
+    latest = np.arange(0.0, MAX_LATENCY_S, 0.004)
+    starts = [np.array([late, usual[1], ratio, 0.0]) for late in latest for ratio in (LEAST_RATIO, by_sheet[5])]
     values = min(starts, key=lambda each: float(np.sum(left(each) ** 2)))
     values, covariance = _least_squares(left, values)
     misfit = math.sqrt(float(np.mean((moved - course(values)) ** 2 / (rounding**2 + (TIMING_S * speed) ** 2))))
@@ -350,6 +345,13 @@ def _response(steps: Sequence[Step], resolution: float, joint: Joint) -> _Respon
     shift = rounding * math.exp(values[1]) / float(np.mean(np.abs(change)))  # by rests rounded alike
     deviations[0] = math.hypot(float(deviations[0]), shift)
     return _Response(values[:3], deviations, misfit, residual)
+
+
+def _is_plain(step: Step, resolution: float) -> bool:
+    """Whether a joint made a short step without losing a part of it in the play, as after a step that was too short."""
+    lost = abs(step.after - step.before - step.change)
+    is_short = abs(step.change) < WIDE and len(step.times) > 2
+    return step.is_same_way and is_short and lost < LOST_SHARE * abs(step.change) + resolution
 
 
 def _settled(angles: Array) -> Array:
