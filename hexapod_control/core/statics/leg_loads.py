@@ -110,7 +110,9 @@ def bearing_torques(
     moves[..., 1, 5] = arms.real
     forces = stiffnesses @ moves
     weight = np.array([0.0, 0.0, robot.mass * GRAVITY, 0.0, 0.0, 0.0])
-    moved = np.linalg.solve((moves.swapaxes(-1, -2) @ forces).sum(axis=-3), weight[:, None])
+    total = (moves.swapaxes(-1, -2) @ forces).sum(axis=-3)
+    # numpy 1 takes an operand with one axis less for vectors, not for one matrix
+    moved = np.linalg.solve(total, np.broadcast_to(weight[:, None], (*total.shape[:-1], 1)))
     torques: Array = (jacobians.swapaxes(-1, -2) @ (forces @ moved[..., None, :, :]))[..., 0]
     return torques
 
