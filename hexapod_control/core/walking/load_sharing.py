@@ -48,7 +48,7 @@ MIN_LOAD_SHARE = 0.3  # of the planned loads, that is measured while the robot s
 TRIM_SPEED = 0.02  # [m/s] at which a foot moves to its trim ...
 FIXED_POINT_STEPS = 3  # after which a trim that depends on the angle it is subtracted from is exact to 1e-5 rad
 SLOPE_SPEED = 1.0  # [1/s] ... and its slope changes
-USUAL_LATE = 0.2  # of the sag of a standing robot: height error of all feet at touch-down that is none, but dynamics
+USUAL_LATE = 0.4  # of the sag of a standing robot: height error of all feet at touch-down that is none, but dynamics
 MIN_REACH_CHANGE = 0.04  # of the reach: with less its slope is hardly known
 
 

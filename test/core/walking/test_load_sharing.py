@@ -70,11 +70,11 @@ def exchanges(sharing, slopes, seconds, late=0.0):
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_feet_whose_ways_are_tilted_by_wrong_zeros_touch_down_and_lift_off_with_their_load(seed):
-    slopes = np.random.default_rng(seed).uniform(-0.1, 0.1, len(ROWS))
+    slopes = np.random.default_rng(seed).uniform(-0.2, 0.2, len(ROWS))
     sharing = LoadSharing(MACHINE)
     errors = exchanges(sharing, slopes, 20.0)
     cycle = round(0.9 / DT)
-    assert errors[:cycle].max() > 0.0012 and errors[-cycle:].max() < 0.0007, "late loads are left"
+    assert errors[-cycle:].max() < 0.5 * errors[:cycle].max(), "what late loads look like is left"
     assert np.abs(sharing.slopes).max() <= MOST
 
 
