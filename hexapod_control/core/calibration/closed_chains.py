@@ -4,17 +4,18 @@ r"""Joint zeros, lengths and hips of a robot that stands on planted feet, from m
 While the body moves, every two planted feet close a chain over the body: the feet stay where they are, and all stand on
 one plane. Wrong zeros and lengths violate that, differently in every pose. Unknown are, besides the corrections, in
 each pose the place p and rotation R of the body, and where each foot stands. For leg i in pose k, with the measured
-angles q, the corrections d and the way s that the ball of the foot has rolled, the residual is
+angles q, the corrections d and the way s that the ball of the foot has rolled since the first pose, the residual is
 
     e = R (hip + d_hip + foot(q + d_zero, length + d_length)) + p - s - place_ik
 
-and for the IMU, mounted with a rotation M, on a floor with the vertical u, that of the measured vertical v:
-M^T R^T u - v. From pose to pose a foot slips a little, so its place is a random walk; all feet have a constant height.
-A foot slips the farther, the less it bears: the deviation of a step is inversely proportional to the load, and few
-steps go far (Student's t). How far they go is estimated, so that the residuals are as large as they should be. The
-weight of a foot falls with its residual (Geman-McClure): one that hangs in the air does not count. The corrections have
-priors. Gauss-Newton eliminates body and feet pose by pose, from the first to the last; what remains is the inverse of
-the covariance of the corrections.
+and for the IMU, mounted with a rotation M, on a floor with the vertical u, that of the measured vertical v: M^T R^T u -
+v. A ball that turns with the angular velocity w rolls by the integral of radius w x z along the way from pose to pose;
+so its derivatives are those of the point of the ball that touches the floor. From pose to pose a foot slips a little,
+so its place is a random walk; all feet have a constant height. A foot slips the farther, the less it bears: the
+deviation of a step is inversely proportional to the load, and few steps go far (Student's t). How far they go is
+estimated, so that the residuals are as large as they should be. The weight of a foot falls with its residual
+(Geman-McClure): one that hangs in the air does not count. The corrections have priors. Gauss-Newton eliminates body and
+feet pose by pose, from the first to the last; what remains is the inverse of the covariance of the corrections.
 References: J. Hollerbach, W. Khalil, M. Gautier, "Model Identification", Springer Handbook of Robotics, 2016;
 Z. Zhang, "Parameter estimation techniques", Image and Vision Computing 15, 1997 (weights).
 
@@ -28,7 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +51,7 @@ TAIL = 6.0  # standard deviations of the residual of a foot at which its weight 
 MIN_WEIGHT = 1e-3
 MIN_SLIP = 0.0001  # [m]
 MAX_SLIP = 0.01  # [m]
-PUSHED = 12.0  # factor on the slip that is found: feet slip where wrong zeros push them, which tells nothing
+PUSHED = 4.0  # factor on the slip that is found: feet slip where wrong zeros push them, which tells nothing
 SAME_SLIP = 0.05  # relative change of the slip in a round, up to which it is found
 LOADS = (0.2, 2.0)  # even shares of the weight, within which the slip depends on the load
 FREEDOM = 2.0  # of Student's t distribution of the steps
@@ -158,6 +159,15 @@ class _Unknowns:
     common: Array  # (g,) zeros, lengths, hips, mounting, floor, bumps
     poses: Array  # (m, 6) place and roll, pitch, yaw of the body
     places: Array  # (m, n, 2) [m] of the feet
+    rolled: Array  # (m, n, 2) [m] way of the balls since the first pose of the stance
+
+
+@dataclass(frozen=True, slots=True)
+class _Feet:
+    """The feet of all poses in base_link, without corrections of the hips."""
+
+    centers: Array  # (m, n, 3) [m] of the balls
+    axes: Array  # (m, n, 3, 3) from the frame of the tibia to base_link
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +258,7 @@ class ClosedChains:
         """What each pose with joint angles (m, n, 3) [rad] tells: (m, g, g), if the feet stand where they should."""
         measured = self._measured([StandingPose(angles, (0.0, 0.0)) for angles in joints])
         x = self._start(measured)
+        x = replace(x, rolled=x.rolled + self._residuals(x, joints)[..., :2])
         rows = self._rows(x, measured, _Weights(measured.planted.astype(float), np.zeros((0, 0)), MIN_SLIP))
         pose = rows.pose[..., :6]
         cross = np.swapaxes(pose, 1, 2) @ rows.common
@@ -287,26 +298,25 @@ class ClosedChains:
         """In each stance the feet of its first pose on a level floor, and the rigid motion from there (W. Kabsch)."""
         n = self._count
         none = np.zeros((n, 3))
-        centers, knees = self._centers(measured.joints, none)
+        feet = self._feet(measured.joints, none)
         poses = np.zeros((len(measured.joints), 6))
         places = np.zeros((len(poses), n, 2))
         for first in np.flatnonzero(measured.starts):
             rows = np.flatnonzero(measured.stances == measured.stances[first])
             planted = measured.planted[first]
-            level = centers[first] @ _levelled(centers[first][planted]).T
+            level = feet.centers[first] @ _levelled(feet.centers[first][planted]).T
             level[:, 2] += self._robot.foot_radius - level[planted, 2].mean()
             for row in rows:
                 both = planted & measured.planted[row]
                 both = both if both.sum() >= MIN_FEET else np.ones_like(both)
-                rotation, poses[row, :3] = _rigid(centers[row][both], level[both])
+                rotation, poses[row, :3] = _rigid(feet.centers[row][both], level[both])
                 poses[row, 3:] = _angles(rotation)
-            places[rows] = self._contacts((centers[[first]], knees[[first]]), none, poses[[first]])[0, :, :2]
-        return _Unknowns(np.zeros(len(self._deviations)), poses, places)
+            places[rows] = level[:, :2]
+        return _Unknowns(np.zeros(len(self._deviations)), poses, places, self._rolled(feet, poses, measured))
 
     # --- the model ---------------------------------------------------------------------------------------------
 
-    def _centers(self, joints: Array, lengths: Array) -> tuple[Array, Array]:
-        """Ball centers [m], and unit vectors from foot to knee, (m, n, 3) in base_link."""
+    def _feet(self, joints: Array, lengths: Array) -> _Feet:
         coxa = joints[..., 0]
         femur = joints[..., 1]
         lower = femur + joints[..., 2]
@@ -317,35 +327,45 @@ class ClosedChains:
         r = a + b * np.cos(femur) + c * np.cos(lower)
         z = upward + b * np.sin(femur) + c * np.sin(lower)
         center = np.stack([r * cos - d * sin, r * sin + d * cos, z], -1)
-        knee = np.stack([-np.cos(lower) * cos, -np.cos(lower) * sin, -np.sin(lower)], -1)
-        return (
-            self._hips + np.einsum("nij,mnj->mni", self._axes, center),
-            np.einsum("nij,mnj->mni", self._axes, knee),
-        )
+        tibia = _rotation(np.stack([np.zeros_like(coxa), -lower, coxa], -1))
+        return _Feet(self._hips + np.einsum("nij,mnj->mni", self._axes, center), self._axes @ tibia)
 
-    def _contacts(self, feet: tuple[Array, Array], hips: Array, poses: Array) -> Array:
-        """Contact points (m, n, 3) [m] over the floor: as `whole_body.rolling_shift`, for many poses."""
-        centers, knee = feet
-        rotation = _rotation(poses[:, 3:])
-        points = np.einsum("mij,mnj->mni", rotation, centers + hips) + poses[:, None, :3]
-        upper = np.einsum("mij,mnj->mni", rotation, knee)
-        across = np.maximum(np.hypot(upper[..., 0], upper[..., 1]), 1e-12)
-        radius = self._robot.foot_radius
-        points[..., :2] -= (radius * np.arctan2(across, upper[..., 2]) / across)[..., None] * upper[..., :2]
-        points[..., 2] -= radius
-        return points
+    def _lowest(self, feet: _Feet, poses: Array) -> Array:
+        """The lowest points (m, n, 3) of the balls [m], from their centers in the frame of the tibia."""
+        down = -self._robot.foot_radius * _rotation(poses[:, 3:])[:, None, 2]
+        lowest: Array = (np.swapaxes(feet.axes, -1, -2) @ down[..., None])[..., 0]
+        return lowest
+
+    def _contacts(self, feet: _Feet, lowest: Array, hips: Array, poses: Array) -> Array:
+        """Where points of the balls (m, n, 3) [m], given in the frame of the tibia, are over the floor."""
+        points = feet.centers + hips + (feet.axes @ lowest[..., None])[..., 0]
+        over: Array = np.einsum("mij,mnj->mni", _rotation(poses[:, 3:]), points) + poses[:, None, :3]
+        return over
+
+    def _rolled(self, feet: _Feet, poses: Array, measured: _Measured) -> Array:
+        """Ways (m, n, 2) [m] of the balls since the first pose of their stance: each turns about one axis in a move."""
+        axes = _rotation(poses[:, 3:])[:, None] @ feet.axes
+        turn = axes[1:] @ np.swapaxes(axes[:-1], -1, -2)
+        angle = np.arccos(np.clip((np.trace(turn, axis1=-2, axis2=-1) - 1.0) / 2.0, -1.0, 1.0))[..., None]
+        across = np.stack([turn[..., 0, 2] - turn[..., 2, 0], turn[..., 1, 2] - turn[..., 2, 1]], -1) / 2.0
+        steps = self._robot.foot_radius * across / np.sinc(angle / math.pi)
+        ways = np.concatenate([np.zeros_like(steps[:1]), np.cumsum(steps, axis=0)])
+        rolled: Array = ways - ways[np.maximum.accumulate(np.where(measured.starts, np.arange(len(poses)), 0))]
+        return rolled
 
     def _residuals(self, x: _Unknowns, joints: Array) -> Array:
         """Residuals (m, n, 3) [m] of the feet."""
         zeros, lengths, hips, _, _, bumps = self._parts(x.common)
-        points = self._contacts(self._centers(joints + zeros, lengths), hips, x.poses)
-        points[..., :2] -= x.places
+        feet = self._feet(joints + zeros, lengths)
+        points = self._contacts(feet, self._lowest(feet, x.poses), hips, x.poses)
+        points[..., :2] -= x.places + x.rolled
         points[..., 2] -= bumps
         return points
 
     def _by_leg(self, x: _Unknowns, joints: Array) -> Array:
         """Derivatives (m, n, 3, 9) of the residuals by zeros, lengths and hip of their leg."""
         zeros, lengths, hips, _, _, _ = self._parts(x.common)
+        lowest = self._lowest(self._feet(joints + zeros, lengths), x.poses)
         columns = []
         for kind in range(6):
             step = np.zeros(3)
@@ -353,7 +373,8 @@ class ClosedChains:
             ends = []
             for sign in (1.0, -1.0):
                 turned, longer = (sign * step, 0.0 * step) if kind < 3 else (0.0 * step, sign * step)
-                ends.append(self._contacts(self._centers(joints + zeros + turned, lengths + longer), hips, x.poses))
+                feet = self._feet(joints + zeros + turned, lengths + longer)
+                ends.append(self._contacts(feet, lowest, hips, x.poses))
             columns.append((ends[0] - ends[1]) / (2.0 * STEP))
         rotation = _rotation(x.poses[:, 3:])
         columns += [np.broadcast_to(rotation[:, None, :, axis], joints.shape) for axis in range(3)]
@@ -362,10 +383,11 @@ class ClosedChains:
     def _by_pose(self, x: _Unknowns, joints: Array) -> Array:
         """Derivatives (m, n, 3, 6) of the residuals by the pose of the body."""
         zeros, lengths, hips, _, _, _ = self._parts(x.common)
-        feet = self._centers(joints + zeros, lengths)
+        feet = self._feet(joints + zeros, lengths)
+        lowest = self._lowest(feet, x.poses)
         columns = []
         for step in STEP * np.eye(6):
-            ends = [self._contacts(feet, hips, x.poses + sign * step) for sign in (1.0, -1.0)]
+            ends = [self._contacts(feet, lowest, hips, x.poses + sign * step) for sign in (1.0, -1.0)]
             columns.append((ends[0] - ends[1]) / (2.0 * STEP))
         return np.stack(columns, -1)
 
@@ -488,8 +510,11 @@ class ClosedChains:
             np.diag(self._information) + flat.T @ flat,
             self._information * x.common + flat.T @ rows.residuals.ravel(),
         )
-        moved = _Unknowns(x.common + change, x.poses + of_poses[:, :6], x.places + of_poses[:, 6:].reshape(m, n, 2))
-        return moved, covariance
+        common, poses = x.common + change, x.poses + of_poses[:, :6]
+        places = x.places + of_poses[:, 6:].reshape(m, n, 2)
+        zeros, lengths, *_ = self._parts(common)
+        rolled = self._rolled(self._feet(measured.joints + zeros, lengths), poses, measured)
+        return _Unknowns(common, poses, places, rolled), covariance
 
 
 def _eliminated(

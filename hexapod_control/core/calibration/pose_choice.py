@@ -24,7 +24,7 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint, static_margin
 from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
 
-POSES = 32  # besides the neutral one, before and after them
+POSES = 60  # besides the neutral one, before and after them
 CANDIDATES = 6  # for each pose that is chosen
 SCALE = (0.06, 0.06, 0.06, 0.4, 0.4, 0.4)  # [m, rad] of a direction
 SHARE = 0.85  # of the way to the limits
@@ -35,7 +35,7 @@ CLEARANCE = 0.012  # [m] of body and knees from the ground, and between legs
 BODY_CLEARANCE = 0.004  # [m] of legs from the body, or
 BODY_GAP_SHARE = 0.15  # of their gap in the neutral pose, if that is less
 PATH_POINTS = 7  # that are checked between two poses
-PACE = (0.04, 0.04, 0.03, 0.25, 0.25, 0.25)  # [m/s, rad/s] of the moves, on average
+PACE = (0.055, 0.055, 0.04, 0.35, 0.35, 0.35)  # [m/s, rad/s] of the moves, on average
 
 
 class CalibrationPoses:

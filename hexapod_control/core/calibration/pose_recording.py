@@ -22,9 +22,9 @@ from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.sensing.payload import foot_force
 from hexapod_control.core.statics.static_stability import GRAVITY
 
-SETTLE_S = 0.7  # in each pose: commands and servos are late
-RECORD_S = 0.5  # then samples are averaged
-MIN_MOVE_S = 0.6
+SETTLE_S = 0.5  # in each pose: commands, servos and, on slow buses, their replies are late
+RECORD_S = 0.3  # then samples are averaged
+MIN_MOVE_S = 0.5
 MIN_SAMPLES = 5  # of the joints in a pose
 MAX_SPREAD = math.radians(1.0)  # [rad] of a joint while the body should rest
 LOADED_SHARE = 0.2  # of an even share of the weight: a foot with less may hang, with friction in its joints

@@ -2,9 +2,9 @@
 """The robot measures itself: a dialog that leads it through poses on its own feet, and writes what follows.
 
 The first tour is made with the calibration of the robot file, whose errors let some feet hang in the air and others
-slip; the next ones with what was found so far and with feet that share the load, until all zeros are known well enough.
-All together give the result. The robot file is written once, at the end; beside it, a record names the backup
-for `undo`.
+slip; the next ones with what was found so far and with feet that share the load. So the first ones are short; those
+that follow measure, until zeros and lengths are known well enough. All together give the result. The robot file is
+written once, at the end; beside it, a record names the backup for `undo`.
 """
 
 from __future__ import annotations
@@ -55,10 +55,14 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.save_servo_section import accepted
 from hexapod_control.servos.settings.servo_section import ServoSettings, servo_settings
 
-MIN_TOURS = 2
+SHORT_TOURS = 2  # until all feet bear load
+SHORT_POSES = 10
+USUAL_TOURS = 4  # more follow only if there is a finding
 MAX_TOURS = 5
 SERVO_NOISE = math.radians(0.05)  # [rad] of a measured angle, besides its resolution
-GOOD_DEVIATION = math.radians(0.5)  # [rad] of all zeros, with which no further tour is made
+# with which no further tour is made
+GOOD_ZERO = math.radians(0.3)  # [rad] of all zeros
+GOOD_LENGTH = 0.0004  # [m] of all lengths
 MAX_DEVIATION = math.radians(1.0)  # [rad] of a zero that is written
 USUAL_ZERO = math.radians(8.0)  # [rad] a greater correction, or one of a length or a place [m], needs a yes
 USUAL_LENGTH = 0.005  # [m]
@@ -148,7 +152,8 @@ class SelfCalibration:
         require_angles(settings)
         self._dialog.say(Sentence("introduction_self"))
         self._dialog.ask_again(Prompt(Sentence("on_flat_floor"), (DONE,)))
-        poses = CalibrationPoses(PoseFeasibility(Capabilities.of(robot))).chosen(POSES)
+        choice = CalibrationPoses(PoseFeasibility(Capabilities.of(robot)))
+        poses = [choice.chosen(count) for count in (SHORT_POSES, POSES)]
         kept = TourFile(file, settings.protocol)
         estimate = self._measure(file, settings, poses, kept)
         result = _result(robot, estimate)
@@ -163,9 +168,9 @@ class SelfCalibration:
         return Sentence("self_calibrated", zeros=_degrees(_rms(corrections.zeros)), **_deviations(estimate))
 
     def _measure(
-        self, file: RobotFile, settings: ServoSettings, poses: list[BodyPose], kept: TourFile
+        self, file: RobotFile, settings: ServoSettings, poses: list[list[BodyPose]], kept: TourFile
     ) -> ChainEstimate:
-        """Makes tours until the estimate is good enough. Raises as `run`."""
+        """Makes short tours through the first `poses`, then long ones, until the estimate is good. Raises as `run`."""
         robot = file.robot
         chains = ClosedChains(robot, _noise(settings))
         measured = kept.read()
@@ -179,20 +184,20 @@ class SelfCalibration:
                 estimate = chains.estimate(measured)
                 loads = np.array([pose.loads for pose in measured if pose.stance == number])
                 finding = estimate_finding(robot, estimate, loads > 0.0, MAX_DEVIATION)
-                worst = float(estimate.deviations.zeros.max())
-                last = number >= MAX_TOURS
-                if finding is None and number >= MIN_TOURS and (last or worst <= GOOD_DEVIATION):
+                zero, length = (float(each.max()) for each in (estimate.deviations.zeros, estimate.deviations.lengths))
+                good = zero <= GOOD_ZERO and length <= GOOD_LENGTH
+                if finding is None and number > SHORT_TOURS and (good or number >= USUAL_TOURS):
                     return estimate
-                if finding is not None and last:
+                if finding is not None and number >= MAX_TOURS:
                     kept.remove()
                     raise NotCalibratedError(Sentence.of(finding))
-                if number >= MIN_TOURS:
-                    known = Sentence("self_known_to", degrees=_degrees(worst))
+                if number > SHORT_TOURS:
+                    known = Sentence("self_known_to", degrees=_degrees(zero), mm=1e3 * length)
                     self._dialog.say(Sentence("self_once_more", reason=Sentence.of(finding) if finding else known))
                 before = np.zeros_like(estimate.corrections.zeros) if used is None else used.zeros
                 used = _for_tour(robot, estimate, before, loads)
             number += 1
-            tour = self._toured(file, settings, poses, number, used)
+            tour = self._toured(file, settings, poses[number > SHORT_TOURS], number, used)
             if (refusal := tour_finding(robot, tour)) is not None:
                 raise NotCalibratedError(Sentence.of(refusal))
             measured += _of_the_file(tour, used)
@@ -219,7 +224,7 @@ class SelfCalibration:
             by_sag = ServoQuantity.LOAD not in PROTOCOLS[settings.protocol].can_read
             tour = PoseTour(loaded.robot, poses, number, loads_by_sag=by_sag)
             minutes = tour.duration / 60.0
-            count = max(number, MIN_TOURS)
+            count = max(number, USUAL_TOURS)
             self._dialog.say(Sentence("self_tour", number=number, count=count, poses=len(poses), minutes=minutes))
             self._record(path, used, tour)
         return tour

@@ -26,9 +26,10 @@ IMU = "io: {imu: {chip: mpu6050, address: 0x68, mounting_deg: [0, 0, 90]}}\n"
 @pytest.fixture
 def own(tmp_path, monkeypatch):
     for name, value in (
+        ("SHORT_TOURS", 1),
         ("POSES", 10),
+        ("USUAL_TOURS", 2),
         ("MAX_TOURS", 3),
-        ("GOOD_DEVIATION", self_calibration.MAX_DEVIATION),
     ):  # fewer than for good figures
         monkeypatch.setattr(self_calibration, name, value)
     path = tmp_path / "mine.yaml"

@@ -9,13 +9,16 @@ from dataclasses import replace
 import numpy as np
 
 from hexapod_control.core.calibration.closed_chains import StandingPose
-from hexapod_control.core.kinematics.body_pose import Placement
-from hexapod_control.core.kinematics.whole_body import joints_at_contact
+from hexapod_control.core.calibration.pose_choice import travel_time
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
+from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG, solve_leg
+from hexapod_control.core.kinematics.whole_body import rolling_displacement, rolling_shift, standing_joints
 from hexapod_control.core.statics.leg_compliance import foot_jacobian
 from hexapod_control.core.statics.static_stability import GRAVITY
 
 ZERO = math.radians(4.0)  # [rad]
 LENGTH = 0.003  # [m]
+PART_S = 0.05  # of a move, along which the balls of the feet roll
 
 
 def holding(robot, joints, loads):
@@ -43,6 +46,10 @@ class HiddenRobot:
         self.true = replace(robot, legs=tuple(self._leg(leg, row) for row, leg in enumerate(robot.legs)))
         self.floor = np.zeros(count)  # [m] height under each foot
         self.places = np.array(robot.footholds)
+        level = Placement(NEUTRAL, robot.walk.height)
+        pairs = zip(robot.legs, standing_joints(robot), strict=True)
+        self._rolled = np.array([rolling_shift(leg, at, level, robot.foot_radius) for leg, at in pairs])
+        self._pose = NEUTRAL
         self._angle, self._slip, self._tilt = angle, slip, tilt
 
     def _leg(self, leg, row):
@@ -57,10 +64,33 @@ class HiddenRobot:
 
     def joints(self, pose):
         """The angles (n, 3) [rad] that the servos report in a body pose."""
+        self._roll_to(pose)
+        true = np.array(self._standing(pose))
+        return true - self.zeros + self._angle * self.rng.standard_normal(self.zeros.shape)
+
+    def _standing(self, pose):
+        """The true angles with the balls where they are."""
         placement = Placement(pose, self.robot.walk.height)
-        rows = zip(self.true.legs, self.places, self.floor, strict=True)
-        true = [joints_at_contact(leg, tuple(at), z, placement, self.robot.foot_radius)[0] for leg, at, z in rows]
-        return np.array(true) - self.zeros + self._angle * self.rng.standard_normal(self.zeros.shape)
+        rows = zip(self.true.legs, self.places + self._rolled, self.floor + self.robot.foot_radius, strict=True)
+        return [solve_leg(leg, placement.to_base(*at, z), BENT_LEG)[0] for leg, at, z in rows]
+
+    def _roll_to(self, pose):
+        """Moves the body from its last pose to this one, while the balls roll over the floor without slip."""
+        before = self._pose
+        parts = math.ceil(travel_time(before, pose) / PART_S)
+        joints = self._standing(before)
+        for part in range(parts):
+            start, end = (before.towards(pose, (part + k) / parts) for k in (0, 1))
+            pitched, rolled = end.pitch - start.pitch, (end.roll - start.roll) * math.cos(end.pitch)
+            cos, sin = math.cos(end.yaw), math.sin(end.yaw)
+            turn = cos * rolled - sin * pitched, sin * rolled + cos * pitched
+            moved = self._standing(end)
+            placement = Placement(end, self.robot.walk.height)
+            for row, leg in enumerate(self.true.legs):
+                step = rolling_displacement(leg, joints[row], moved[row], placement, turn, self.robot.foot_radius)
+                self._rolled[row] += step
+            joints = moved
+        self._pose = pose
 
     def tilt(self, pose):
         """Roll and pitch [rad] by its IMU."""
