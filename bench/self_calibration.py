@@ -3,8 +3,8 @@
 
     python bench/self_calibration.py phantomx feetech_st 0 20
 
-runs it for the robots with seeds 0 to 19, and prints what is left of their errors. With `direct` at the end the targets
-go to the physics without planner, driver and bus, in a sixth of the time, with shorter moves and rests.
+runs it for the robots with seeds 0 to 19, and prints the time of the robot and what is left of its errors. With
+`direct` at the end the targets go to the physics without planner, driver and bus, in a sixth of the computing time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import math
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,7 +22,6 @@ from bus_replay import BusLockstep
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.config.sentence import Sentence
-from hexapod_control.core.calibration import pose_recording
 from hexapod_control.core.calibration.pose_recording import PoseTour
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, quaternion_angles
@@ -44,6 +42,7 @@ from hexapod_control.sim.world_settings import WorldSettings
 TILT_NOISE_RAD = math.radians(0.1)
 POSE_TICKS = 10  # between two body poses
 SETTLE_TICKS = 50
+AROUND_TOUR_S = 12.0  # to start the nodes, to stand up, to rest and to sit down
 
 
 def hidden_errors(robot: Robot, seed: int) -> Reality:
@@ -90,6 +89,12 @@ class HiddenRobot:
         self._mounted = servo_settings(self._file, protocol, "the wire")
         self.errors = hidden_errors(self._file.robot, seed)
         self._rng = np.random.default_rng(seed)
+        self.minutes: list[float] = []  # of its tours
+
+    def toured(self, path: Path, settings: ServoSettings, tour: PoseTour) -> None:
+        """Takes it through a tour, and notes the time."""
+        self.record(path, settings, tour)
+        self.minutes.append((tour.duration + AROUND_TOUR_S) / 60.0)
 
     def record(self, path: Path, settings: ServoSettings, tour: PoseTour) -> None:
         """Takes it through a tour, as the nodes do."""
@@ -147,14 +152,17 @@ class DirectRobot(HiddenRobot):
                 tour.take(now, angles, (roll + noise[0], pitch + noise[1]), torques)
 
 
-def measure(name: str, protocol: str, seed: int, kind: type[HiddenRobot] = HiddenRobot) -> tuple[Array, Array]:
-    """Errors of the zeros [deg] and of the lengths [mm] (n, 3) that are left. Raises NotCalibratedError."""
+def measure(name: str, protocol: str, seed: int, kind: type[HiddenRobot]) -> tuple[Array, Array, list[float]]:
+    """Errors of the zeros [deg] and of the lengths [mm] (n, 3) that are left, minutes of the tours.
+
+    Raises NotCalibratedError.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "mine.yaml")
         shutil.copyfile(resolve(name), path)
         hidden = kind(path, protocol, seed)
         before = servo_settings(load(path), protocol, "the wire")
-        SelfCalibration(lambda: load(path), lambda: before, hidden.record, Agreeing()).run()
+        SelfCalibration(lambda: load(path), lambda: before, hidden.toured, Agreeing()).run()
         file = load(path)
         after = servo_settings(file, protocol, "the wire")
         trims = [new.trim - old.trim for new, old in zip(after.joints, before.joints, strict=True)]
@@ -162,7 +170,7 @@ def measure(name: str, protocol: str, seed: int, kind: type[HiddenRobot] = Hidde
         nominal = load(resolve(name)).robot
         plan = np.array([(leg.coxa.length, leg.femur.length, leg.tibia.length) for leg in nominal.legs])
     zeros = np.degrees(np.array(trims).reshape(-1, 3) - hidden.errors.zero_offset)
-    return zeros, 1000.0 * (lengths - plan - hidden.errors.length)
+    return zeros, 1000.0 * (lengths - plan - hidden.errors.length), hidden.minutes
 
 
 def _figures(values: Array) -> str:
@@ -174,7 +182,6 @@ def main(name: str, protocol: str, first: int, last: int, kind: type[HiddenRobot
     zeros = []
     lengths = []
     for seed in range(first, last):
-        begin = time.process_time()
         try:
             left = measure(name, protocol, seed, kind)
         except NotCalibratedError as error:
@@ -182,17 +189,12 @@ def main(name: str, protocol: str, first: int, last: int, kind: type[HiddenRobot
             continue
         zeros.append(left[0])
         lengths.append(left[1])
-        took = time.process_time() - begin
-        print(f"{name} {protocol} {seed}: zeros {_figures(left[0])} deg; lengths {_figures(left[1])} mm; {took:.0f} s",
-              flush=True)  # fmt: skip
+        figures = f"zeros {_figures(left[0])} deg; lengths {_figures(left[1])} mm"
+        print(f"{name} {protocol} {seed}: {figures}; {len(left[2])} tours, {sum(left[2]):.1f} min", flush=True)
     if zeros:
         print(f"{name} {protocol}: zeros {_figures(np.array(zeros))} deg; lengths {_figures(np.array(lengths))} mm")
 
 
 if __name__ == "__main__":
-    direct = sys.argv[5:] == ["direct"]
-    if direct:
-        pose_recording.MIN_MOVE_S = 0.5
-        pose_recording.SETTLE_S = 0.35
-        pose_recording.RECORD_S = 0.12
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), DirectRobot if direct else HiddenRobot)
+    made = DirectRobot if sys.argv[5:] == ["direct"] else HiddenRobot
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), made)

@@ -42,6 +42,7 @@ Mask = NDArray[np.bool_]
 MIN_POSES = 3
 MIN_FEET = 3  # planted in a pose
 STEP = 1e-6  # [rad, m] of the central differences
+PARTS = 4  # of the way from pose to pose, along which the balls roll
 DAMPING = 0.002  # [m/rad] of a step of the joint angles, for stretched legs
 PIN = 1e-6  # [m, rad] place and heading of the first pose, which are a matter of definition
 ROUNDS = 40  # of Gauss-Newton and new weights, at most; as many with the slip that was found
@@ -49,6 +50,7 @@ CONVERGED = 1e-5  # [rad, m] greatest change of a correction in a round
 STILL = 0.03  # of its deviation: greatest change of a correction in the last round of an estimate that has converged
 TAIL = 6.0  # standard deviations of the residual of a foot at which its weight is a quarter
 MIN_WEIGHT = 1e-3
+START_SLIP = 0.001  # [m] before it is found: with a greater one, the wrong feet may seem to hang
 MIN_SLIP = 0.0001  # [m]
 MAX_SLIP = 0.01  # [m]
 PUSHED = 4.0  # factor on the slip that is found: feet slip where wrong zeros push them, which tells nothing
@@ -74,7 +76,7 @@ class ChainNoise:
 
     angle: float = math.radians(0.1)  # [rad] of a joint angle
     height: float = 0.00015  # [m] of a foot
-    jitter: float = 0.0002  # [m] of a foot about its place
+    jitter: float = 0.0001  # [m] of a foot about its place
     tilt: float = math.radians(0.2)  # [rad] of the IMU, in one pose
 
 
@@ -224,20 +226,21 @@ class ClosedChains:
         """The corrections. Raises ValueError with fewer than MIN_POSES poses, or MIN_FEET planted feet in one."""
         measured = self._measured(poses)
         x = self._start(measured)
-        weights = _Weights(measured.planted.astype(float), measured.grip, MAX_SLIP)
+        weights = _Weights(measured.planted.astype(float), measured.grip, START_SLIP)
         covariance = np.zeros((0, 0))
         misfit = 1.0
         for _ in range(ROUNDS):
             before = x.common
-            x, covariance = self._improved(x, measured, weights, weights.slip)
+            x, covariance = self._improved(x, measured, weights)
             slip = weights.slip
             weights, misfit = self._weights(x, measured, weights, covariance)
             same = abs(weights.slip / slip - 1.0) < SAME_SLIP
             if same and np.abs(x.common - before).max() < CONVERGED:
                 break
+        final = replace(weights, slip=PUSHED * weights.slip)
         for _ in range(ROUNDS):
             before = x.common
-            x, covariance = self._improved(x, measured, weights, PUSHED * weights.slip)
+            x, covariance = self._improved(x, measured, final)
             converged = bool((np.abs(x.common - before) <= STILL * np.sqrt(np.diag(covariance))).all())
             if converged:
                 break
@@ -312,7 +315,8 @@ class ClosedChains:
                 rotation, poses[row, :3] = _rigid(feet.centers[row][both], level[both])
                 poses[row, 3:] = _angles(rotation)
             places[rows] = level[:, :2]
-        return _Unknowns(np.zeros(len(self._deviations)), poses, places, self._rolled(feet, poses, measured))
+        common = np.zeros(len(self._deviations))
+        return _Unknowns(common, poses, places, self._rolled(common, poses, measured))
 
     # --- the model ---------------------------------------------------------------------------------------------
 
@@ -342,15 +346,21 @@ class ClosedChains:
         over: Array = np.einsum("mij,mnj->mni", _rotation(poses[:, 3:]), points) + poses[:, None, :3]
         return over
 
-    def _rolled(self, feet: _Feet, poses: Array, measured: _Measured) -> Array:
-        """Ways (m, n, 2) [m] of the balls since the first pose of their stance: each turns about one axis in a move."""
-        axes = _rotation(poses[:, 3:])[:, None] @ feet.axes
+    def _rolled(self, common: Array, poses: Array, measured: _Measured) -> Array:
+        """Ways (m, n, 2) [m] of the balls since the first pose of their stance, straight from pose to pose."""
+        zeros, lengths, *_ = self._parts(common)
+        m, n = measured.planted.shape
+        at = np.linspace(0.0, m - 1.0, PARTS * (m - 1) + 1)
+        before = np.minimum(at.astype(int), m - 2)
+        share = (at - before)[:, None]
+        joints = measured.joints[before] + share[..., None] * (measured.joints[before + 1] - measured.joints[before])
+        bodies = _rotation(poses[:, 3:])
+        axes = _between(bodies[before], bodies[before + 1], share)[:, None] @ self._feet(joints + zeros, lengths).axes
         turn = axes[1:] @ np.swapaxes(axes[:-1], -1, -2)
-        angle = np.arccos(np.clip((np.trace(turn, axis1=-2, axis2=-1) - 1.0) / 2.0, -1.0, 1.0))[..., None]
-        across = np.stack([turn[..., 0, 2] - turn[..., 2, 0], turn[..., 1, 2] - turn[..., 2, 1]], -1) / 2.0
-        steps = self._robot.foot_radius * across / np.sinc(angle / math.pi)
-        ways = np.concatenate([np.zeros_like(steps[:1]), np.cumsum(steps, axis=0)])
-        rolled: Array = ways - ways[np.maximum.accumulate(np.where(measured.starts, np.arange(len(poses)), 0))]
+        across = np.stack([turn[..., 0, 2] - turn[..., 2, 0], turn[..., 1, 2] - turn[..., 2, 1]], -1)
+        steps = 0.5 * self._robot.foot_radius * across.reshape(m - 1, PARTS, n, 2).sum(1)
+        ways = np.concatenate([np.zeros((1, n, 2)), np.cumsum(steps, axis=0)])
+        rolled: Array = ways - ways[np.maximum.accumulate(np.where(measured.starts, np.arange(m), 0))]
         return rolled
 
     def _residuals(self, x: _Unknowns, joints: Array) -> Array:
@@ -423,7 +433,7 @@ class ClosedChains:
         found += 2.0 * float((measured.planted * weights.feet).sum())
         misfit = total / max(1.0, float(rows) - found)
         slip = min(max(weights.slip * misfit**0.5, MIN_SLIP), MAX_SLIP)
-        return _Weights(measured.planted * _weight(squares), steps, slip), misfit
+        return replace(weights, feet=measured.planted * _weight(squares), steps=steps, slip=slip), misfit
 
     def _rows(self, x: _Unknowns, measured: _Measured, weights: _Weights) -> _Rows:
         """Weighted residuals and derivatives of the feet and of the IMU."""
@@ -478,7 +488,7 @@ class ClosedChains:
                 pose[:, :, axis - 2] = slope
         return _Rows(weight * (_seen_vertical(mounting, floor, angles) - measured.verticals), common, pose)
 
-    def _improved(self, x: _Unknowns, measured: _Measured, weights: _Weights, slip: float) -> tuple[_Unknowns, Array]:
+    def _improved(self, x: _Unknowns, measured: _Measured, weights: _Weights) -> tuple[_Unknowns, Array]:
         """One step of Gauss-Newton, and the covariance (g, g) of the common unknowns."""
         rows = self._rows(x, measured, weights)
         m, n = measured.planted.shape
@@ -493,7 +503,7 @@ class ClosedChains:
         loose = np.concatenate([np.zeros(6), np.full(2 * n, LOOSE)])
         blocks += np.diag(loose)
         steps = np.zeros((m - 1, 6 + 2 * n))  # information of the step of each foot
-        steps[:, 6:] = np.repeat(weights.steps / slip**2, 2, axis=1)
+        steps[:, 6:] = np.repeat(weights.steps / weights.slip**2, 2, axis=1)
         pull = np.zeros_like(steps)
         pull[:, 6:] = steps[:, 6:] * np.diff(x.places, axis=0).reshape(m - 1, 2 * n)
         for k in range(m - 1):
@@ -512,9 +522,7 @@ class ClosedChains:
         )
         common, poses = x.common + change, x.poses + of_poses[:, :6]
         places = x.places + of_poses[:, 6:].reshape(m, n, 2)
-        zeros, lengths, *_ = self._parts(common)
-        rolled = self._rolled(self._feet(measured.joints + zeros, lengths), poses, measured)
-        return _Unknowns(common, poses, places, rolled), covariance
+        return _Unknowns(common, poses, places, self._rolled(common, poses, measured)), covariance
 
 
 def _eliminated(
@@ -578,6 +586,21 @@ def _rotation(angles: Array) -> Array:
         [-sp, cp * sr, cp * cr],
     ]
     return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
+
+
+def _between(start: Array, end: Array, share: Array) -> Array:
+    """The rotations (m, 3, 3) on the way from one to the other about one axis; shares (m, 1) (O. Rodrigues)."""
+    turn = np.swapaxes(start, -1, -2) @ end
+    axis = 0.5 * np.stack([turn[:, k - 1, k - 2] - turn[:, k - 2, k - 1] for k in range(3)], -1)
+    sine = np.linalg.norm(axis, axis=-1)
+    whole = np.arctan2(sine, 0.5 * (np.trace(turn, axis1=-2, axis2=-1) - 1.0))[:, None]
+    x, y, z = (share * axis / np.sinc(whole / math.pi)).T
+    none = np.zeros_like(x)
+    cross = np.moveaxis(np.array([[none, -z, y], [z, none, -x], [-y, x, none]]), -1, 0)
+    angle = (share * whole)[..., None]
+    part: Array = np.eye(3) + np.sinc(angle / math.pi) * cross
+    part += 0.5 * np.sinc(angle / math.tau) ** 2 * cross @ cross
+    return start @ part
 
 
 def _angles(rotation: Array) -> tuple[float, float, float]:

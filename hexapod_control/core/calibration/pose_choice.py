@@ -25,7 +25,7 @@ from hexapod_control.core.statics.static_stability import center_of_mass_in_foot
 from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
 
 POSES = 60  # besides the neutral one, before and after them
-CANDIDATES = 6  # for each pose that is chosen
+CANDIDATES = 4  # for each pose that is chosen
 SCALE = (0.06, 0.06, 0.06, 0.4, 0.4, 0.4)  # [m, rad] of a direction
 SHARE = 0.85  # of the way to the limits
 HALVINGS = 7

@@ -27,7 +27,7 @@ IMU = "io: {imu: {chip: mpu6050, address: 0x68, mounting_deg: [0, 0, 90]}}\n"
 def own(tmp_path, monkeypatch):
     for name, value in (
         ("SHORT_TOURS", 1),
-        ("POSES", 10),
+        ("POSES", 14),
         ("USUAL_TOURS", 2),
         ("MAX_TOURS", 3),
     ):  # fewer than for good figures
