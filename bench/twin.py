@@ -6,6 +6,8 @@
 hidden    the errors of the robot
 measured  these with random errors as large as those of `hexapod identify` and `hexapod calibrate-self` may be, see
           MEASURED; neither of both is run here
+refined   the measured ones, refined by the other of both walks, as `hexapod twin --refine` does; of that walk nobody
+          knows the ground truth
 models    only those that all servos of their models have: nothing was measured
 
 joint     worst joint, deg RMS; way: distance of the ends, in percent of the way
@@ -17,7 +19,7 @@ import argparse
 import math
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -30,6 +32,7 @@ from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.reality import REALITIES, Reality, reality
 from hexapod_control.evaluation.twin import Twin, way_difference
+from hexapod_control.evaluation.twin_refinement import refine
 
 COURSES = {"straight": (Twist(0.1, 0.0, 0.0), 4.0), "arc": (Twist(0.08, 0.0, 0.3), 5.0)}  # with their lengths [s]
 # Standard deviations of the measurements: absolute, or those below of factors on the hidden values.
@@ -69,15 +72,22 @@ def distance(twin: Twin, errors: Reality) -> Distance:
     return Distance(max(math.degrees(joint.rms) for joint in comparison.joint_differences()), apart / way)
 
 
-def distances(robot_file: RobotFile, level: str, seed: int, course: str, folder: Path) -> dict[str, Distance]:
-    """Records one walk of one robot, and returns the distances of its twins."""
+def distances(robot_file: RobotFile, level: str, seed: int, folder: Path) -> Iterator[tuple[str, dict[str, Distance]]]:
+    """Records the walks of one robot, and yields for each course the distances of its twins."""
     robot = robot_file.robot
     hidden = reality(robot, level, seed)
-    twist, seconds = COURSES[course]
-    bag = record(folder / f"{level}_{seed}_{course}", hidden, seconds, twist, str(robot_file.path))
-    twin = Twin(robot_file, load_run(bag))
-    known = {"hidden": hidden, "measured": as_measured(hidden, seed), "models": reality(robot, "measured")}
-    return {name: distance(twin, errors) for name, errors in known.items()}
+    runs = {}
+    for course, (twist, seconds) in COURSES.items():
+        bag = record(folder / f"{level}_{seed}_{course}", hidden, seconds, twist, str(robot_file.path))
+        runs[course] = load_run(bag)
+    measured = as_measured(hidden, seed)
+    for course, run in runs.items():
+        (other,) = (each for name, each in runs.items() if name != course)
+        blind = Twin(robot_file, replace(other, truth=other.truth[:0]))
+        refined = refine(blind, measured, lambda text: None).errors
+        twin = Twin(robot_file, run)
+        known = {"hidden": hidden, "measured": measured, "refined": refined, "models": reality(robot, "measured")}
+        yield course, {name: distance(twin, errors) for name, errors in known.items()}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -86,22 +96,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--robot", default="phantomx", metavar="NAME|FILE")
     parser.add_argument("--reality", nargs="+", choices=tuple(REALITIES), default=("typical", "worn"))
     parser.add_argument("--seeds", type=int, default=5, metavar="N", help="robots of each kind (default: %(default)s)")
+    parser.add_argument("--first", type=int, default=0, metavar="SEED", help="seed of the first (default: %(default)s)")
     args = parser.parse_args(arguments)
     robot_file = load(args.robot)
-    print(f"{'robot':12s} {'course':9s} {'hidden':>14s} {'measured':>14s} {'models':>14s}")
-    print(f"{'':22s} " + " ".join(["joint deg, way"] * 3))
+    print(f"{'robot':12s} {'course':9s} {'hidden':>14s} {'measured':>14s} {'refined':>14s} {'models':>14s}")
+    print(f"{'':22s} " + " ".join(["joint deg, way"] * 4))
     worst: dict[str, Distance] = {}
     with tempfile.TemporaryDirectory() as folder:
-        for level in args.reality:
-            for seed in range(args.seeds):
-                for course in COURSES:
-                    found = distances(robot_file, level, seed, course, Path(folder))
+        for seed in range(args.first, args.first + args.seeds):
+            for level in args.reality:
+                for course, found in distances(robot_file, level, seed, Path(folder)):
                     print(f"{level} {seed:<{11 - len(level)}d} {course:9s} " + _cells(found), flush=True)
                     for name, one in found.items():
                         worst[name] = Distance(*map(max, zip(worst.get(name, one), one, strict=True)))
     print(f"{'worst':22s} {_cells(worst)}")
-    kept = worst["measured"].joint <= MAX_JOINT_DEG and worst["measured"].way <= MAX_WAY
-    print(f"measured within {MAX_JOINT_DEG:g} deg and {100.0 * MAX_WAY:g} % of the way: {'yes' if kept else 'no'}")
+    for name in ("measured", "refined"):
+        kept = worst[name].joint <= MAX_JOINT_DEG and worst[name].way <= MAX_WAY
+        print(f"{name} within {MAX_JOINT_DEG:g} deg and {100.0 * MAX_WAY:g} % of the way: {'yes' if kept else 'no'}")
     return 0
 
 

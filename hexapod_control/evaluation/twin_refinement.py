@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the errors with which the twin of a robot is nearest to a recorded run.
 
-Least squares by Gauss-Newton on simulated runs, about the errors that were known before. A zero acts on the whole body,
-so each has a run of its own with a small change. Latency, play and stiffness of a joint act on its own angle; they are
-changed in all joints together, one run each.
+Least squares by damped Gauss-Newton steps on simulated runs, about the errors that were known before. A zero acts on
+the whole body, so each has a run of its own with a small change. Latency, play and stiffness of a joint act on its own
+angle; they are changed in all joints together, one run each. These derivatives serve as long as steps with them improve
+the fit, each step corrects them (C. G. Broyden, 1965, in the scale of the priors), and then they are computed again.
 
 The values belong together: zeros also take up what wrong lengths, hips and friction do to a walk, so that the twin
 walks like the robot with zeros that are not those of the robot.
@@ -24,11 +25,12 @@ from hexapod_control.core.names import short_joint_name
 from hexapod_control.core.reality import Reality
 from hexapod_control.evaluation.twin import Twin
 
-PASSES = 6
+PASSES = 6  # with derivatives of their own
+STEPS = 8  # of a pass, at most
 EVERY = 5  # of the compared samples: neighbours tell the same
 INDEPENDENT = 20  # samples that a signal counts for: the errors of the model return with every stride
 ENOUGH = 0.01  # share by which a pass must improve the fit to be followed by another
-SHARES = (1.0, 0.5, 0.25)  # of a step that are tried
+DAMPINGS = (0.0, 0.3, 3.0, 30.0)  # of a step, which are tried until it improves the fit (K. Levenberg, 1944)
 # Deviations of what the model leaves.
 ANGLE = math.radians(0.4)
 TILT = math.radians(0.3)
@@ -85,29 +87,37 @@ def refine(twin: Twin, known: Reality, say: Callable[[str], None], passes: int =
     comparison = twin.compare(errors)
     residual = _residuals(comparison)
     samples = len(comparison.joint_difference[::EVERY])
-    information = np.diag(prior**-2.0)
+    information = np.eye(len(prior))  # of the values over their priors
     for number in range(1, passes + 1):
         say(f"pass {number} of at most {passes}: misfit {_misfit(residual, samples):.3f}")
-        slopes = _slopes(twin, errors, residual, samples)
-        away = _values(errors) - _values(known)
-        information = slopes.T @ slopes + np.diag(prior**-2.0)
-        step = -np.linalg.solve(information, slopes.T @ residual + away / prior**2)
-        before = residual @ residual + float(((away / prior) ** 2).sum())
-        costs = []
-        for share in SHARES:
-            tried = _with(errors, _values(errors) + share * step)
-            left = _residuals(twin.compare(tried))
-            cost = left @ left + float((((_values(tried) - _values(known)) / prior) ** 2).sum())
-            costs.append(cost)
-            if cost < before:
-                errors = tried
-                residual = left
+        slopes = prior * _slopes(twin, errors, residual, samples)
+        start = residual @ residual + _squared((_values(errors) - _values(known)) / prior)
+        cost = start
+        for _ in range(STEPS):
+            before = cost
+            away = (_values(errors) - _values(known)) / prior
+            information = slopes.T @ slopes + np.eye(len(prior))
+            for damping in DAMPINGS:
+                damped = information + damping * np.diag(np.diag(information))
+                step = -np.linalg.solve(damped, slopes.T @ residual + away)
+                tried = _with(errors, _values(errors) + prior * step)
+                left = _residuals(twin.compare(tried))
+                if (now := left @ left + _squared((_values(tried) - _values(known)) / prior)) < cost:
+                    moved = (_values(tried) - _values(errors)) / prior
+                    slopes += np.outer(left - residual - slopes @ moved, moved) / _squared(moved)
+                    errors, residual, cost = tried, left, now
+                    break
+            if cost > (1.0 - ENOUGH) * before:
                 break
-        if costs[-1] > (1.0 - ENOUGH) * before:
+        if cost > (1.0 - ENOUGH) * start:
             break
     # More is left than the deviations of the model say: those of the values grow likewise.
     deviations = np.sqrt(np.diag(np.linalg.inv(information))) * max(1.0, _misfit(residual, samples))
-    return Refinement(known, errors, np.minimum(deviations, prior).reshape(len(KINDS), -1))
+    return Refinement(known, errors, (prior * np.minimum(deviations, 1.0)).reshape(len(KINDS), -1))
+
+
+def _squared(values: Array) -> float:
+    return float(values @ values)
 
 
 def _values(errors: Reality) -> Array:

@@ -11,6 +11,7 @@ from recorded_walk import record
 from hexapod_control.bags.recorded_run import load_run
 from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load
+from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.reality import reality
 from hexapod_control.evaluation.twin import Twin, outliers, way_difference
 from hexapod_control.evaluation.twin_refinement import refine
@@ -65,14 +66,21 @@ def test_the_command_prints_joints_body_and_outliers_and_draws_both_runs(bag, tm
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_errors_of_a_robot_are_found_from_its_run(tmp_path):
+def test_a_bag_to_refine_by_that_does_not_exist_is_refused(bag, tmp_path, capsys):
+    assert main(["twin", str(bag), "--refine", str(tmp_path / "none")]) == 2
+    assert "there is no such bag" in capsys.readouterr().err
+
+
+def test_the_errors_of_a_robot_are_found_from_one_run_and_predict_another_one(tmp_path):
     known = reality(FILE.robot, "measured")
     latency = known.latency.copy()
     latency[TIBIA] += 0.02
     hidden = replace(known, latency=latency)
-    twin = Twin(FILE, load_run(record(tmp_path / "walk", hidden, seconds=1.5)))
+    run = load_run(record(tmp_path / "walk", hidden, seconds=1.5))
+    blind = Twin(FILE, replace(run, truth=run.truth[:0]))
+    twin = Twin(FILE, load_run(record(tmp_path / "arc", hidden, 1.5, Twist(0.08, 0.0, 0.3))))
     progress = []
-    found = refine(twin, known, progress.append, passes=1)
+    found = refine(blind, known, progress.append, passes=1)
     before, after = (
         max(joint.rms for joint in twin.compare(errors).joint_differences()) for errors in (known, found.errors)
     )

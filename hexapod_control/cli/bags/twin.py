@@ -12,6 +12,7 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.shipped_files import use_venv_prefix
 from hexapod_control.core.reality import MEASURED, REALITIES, SEED, reality
 
+SAME = Path()  # the bag that is repeated
 TOGETHER = (
     "With these values together the twin walks most like the robot. They are not its own: each also takes up errors of "
     "lengths, friction and the other values, and the deviations are only those of the fit. hexapod identify and "
@@ -34,8 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plot", type=picture, metavar="FILE", help="picture of both runs, .png")
     parser.add_argument(
         "--refine",
-        action="store_true",
-        help="find the zeros, latency, play and stiffness with which the twin is nearest",
+        type=Path,
+        nargs="?",
+        const=SAME,
+        metavar="BAG",
+        help="find the zeros, latency, play and stiffness with which the twin is nearest to this run or to that of "
+        "another bag",
     )
 
 
@@ -51,12 +56,14 @@ def run(args: argparse.Namespace) -> int:
     errors = reality(robot_file.robot, args.reality, args.reality_seed)
     try:
         twin = Twin(robot_file, load_run(args.bag))
+        own = args.refine is None or args.refine is SAME
+        teacher = twin if own else Twin(robot_file, load_run(args.refine))
     except BagError as error:
         raise InputError(str(error)) from None
     comparison = twin.compare(errors)
     print(*report(comparison), sep="\n", flush=True)
-    if args.refine:
-        found = refine(twin, errors, lambda text: print(text, flush=True))
+    if args.refine is not None:
+        found = refine(teacher, errors, lambda text: print(text, flush=True))
         comparison = twin.compare(found.errors)
         print("", *found.table(twin.names), "", TOGETHER, "", *report(comparison), sep="\n", flush=True)
     if args.plot:

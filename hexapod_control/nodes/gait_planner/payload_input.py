@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the robot carries: weighed while it stands in its neutral stance, and from then on part of its body."""
+"""What the robot carries: weighed while it stands, best while its body moves; from then on part of its body."""
 
 from __future__ import annotations
 
@@ -44,22 +44,30 @@ class PayloadInput:
             return
         self._sampled_at = now
         self._torques_known = sample.torques is not None
-        if sample.torques is None or not self._stands(self._planner.view):
+        view = self._planner.view
+        if sample.torques is None or not self._is_on_all_feet(view):
             self._scale.interrupt()
         else:
-            self._scale.take(sample.joints, sample.torques, now)
+            moves = self._planner.plays_motion or not view.at_rest
+            self._scale.take(sample.joints, sample.torques, now, moves=moves)
 
-    def _stands(self, view: PlannerView) -> bool:
-        """Whether the robot stands at rest as it is weighed."""
+    def _is_on_all_feet(self, view: PlannerView) -> bool:
+        """Whether all feet are down and stay, and the body is level."""
+        tilt = *(self._planner.sensors.imu.tilt or ()), view.body_pose.roll, view.body_pose.pitch
+        planted = view.walk is not None and view.walk.at_rest and not view.lost_legs
+        return planted and max(map(abs, tilt)) < MAX_TILT
+
+    def _is_neutral(self) -> bool:
+        """Whether the robot rests in its neutral stance."""
+        view = self._planner.view
         neutral = view.in_neutral_stance and view.body_pose == NEUTRAL and not view.lost_legs
-        tilt = self._planner.sensors.imu.tilt or (0.0, 0.0)
-        return neutral and not self._planner.plays_motion and max(map(abs, tilt)) < MAX_TILT
+        return neutral and not self._planner.plays_motion
 
     def watch(self) -> None:
         """Begins to compute tables for a new payload, and passes them on when they are ready; call it every tick."""
         payload = self._scale.payload
         if self._computing is not None:
-            if self._computing.done() and self._stands(self._planner.view):
+            if self._computing.done() and self._is_neutral():
                 self._pass_on(self._computing)
         elif payload is not None:
             counted = payload if payload.is_significant else NO_PAYLOAD._replace(mass_deviation=payload.mass_deviation)

@@ -65,8 +65,13 @@ class RobotOnGround:
         places = [hip_to_base(leg, leg_forward(leg, j)[1]) for leg, j in zip(self.robot.legs, joints, strict=True)]
         return Support(np.zeros(len(own)), np.where(powered, own, 0.0), 0.0, 0.0, tuple((x, y) for x, y, _ in places))
 
-    def standing(self, joints: Sequence[LegJoints], powered: NDArray[np.bool_]) -> Support:
-        """The robot with unloaded joints (n, 3) [rad] on the ground. A leg with a servo without power yields."""
+    def standing(
+        self, joints: Sequence[LegJoints], powered: NDArray[np.bool_], loaded: Sequence[LegJoints] = ()
+    ) -> Support:
+        """The robot with unloaded joints (n, 3) [rad] on the ground. A leg with a servo without power yields.
+
+        The forces are those of springs that yield little; the torques hold them with the joints as they are `loaded`.
+        """
         hanging = self.held(joints, powered)
         legs = list(zip(self.robot.legs, joints, strict=True))
         lowest = [hip_to_base(leg, leg_forward(leg, angles)[1])[2] - self.robot.foot_radius for leg, angles in legs]
@@ -81,6 +86,9 @@ class RobotOnGround:
         plane, forces = self._balance(points, np.concatenate([stiff, belly]), center_of_mass(self.robot, joints)[:2])
         up = forces[: len(legs)]
         out = up * np.clip(across, -FRICTION, FRICTION)
+        if loaded:
+            hanging = self.held(loaded, powered)
+            moves = np.array([_moves(leg, radius, angles) for leg, angles in zip(self.robot.legs, loaded, strict=True)])
         torques = hanging.torques - np.einsum("nij,ni->nj", moves, np.column_stack([out, up]))
         torques = np.where(powered, torques, 0.0)
         return Support(up, torques, -math.atan(plane[2]), math.atan(plane[1]), hanging.feet)
@@ -205,17 +213,21 @@ class RobotWorld(LagWorld):
             self.weighed(elapsed)
 
     def _weigh(self) -> Support:
-        raw = self.positions.tolist()
-        angles = [
-            joint.angle(place) + offset
-            for joint, place, offset in zip(self._joints, raw, self._offsets.tolist(), strict=True)
-        ]
+        legs = self._true(self.positions)
         count = self._leg_servos
-        legs = [(angles[k], angles[k + 1], angles[k + 2]) for k in range(0, count, 3)]
         powered = self.torques[:count].reshape(-1, 3)
-        support = (self._ground.held if self.is_held else self._ground.standing)(legs, powered)
+        if self.is_held:
+            support = self._ground.held(legs, powered)
+        else:
+            support = self._ground.standing(legs, powered, self._true(self.positions + self._sags))
         self._weights[:count] = np.sign(self._units[:count]) * support.torques.ravel() / self._full[:count]
         return support
+
+    def _true(self, positions: Array) -> list[LegJoints]:
+        """The true angles (n, 3) [rad] of the joints at positions [raw]."""
+        raw = zip(self._joints, positions.tolist(), self._offsets.tolist(), strict=True)
+        angles = [joint.angle(place) + offset for joint, place, offset in raw]
+        return [(angles[k], angles[k + 1], angles[k + 2]) for k in range(0, self._leg_servos, 3)]
 
     def goal(self, index: int, raw: float, duration: float) -> None:
         """Sets a goal, which the motor gets after its latency."""
