@@ -3,7 +3,7 @@
 
 Most of the power of a slow walk holds the body up, and it grows with the squares of the torques. They are smaller with
 the body higher, or the feet nearer to it. All legs move by the same shares of their lengths, along the lines from their
-hips to their footholds. Kept are the gaits, the static margin in the longest strides, and nearly the length of these.
+hips to their footholds. Kept are the gaits, the static margin in the longest strides, and most of the length of these.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from hexapod_control.core.workspace.stance_regions import MIN_RADIUS, nominal_st
 from hexapod_control.core.workspace.stride_stability import stride_heat, stride_margin, usable_share
 from hexapod_control.core.workspace.swing_limits import SWING_TIME_SCALES
 
-RISES = tuple(k / 20 for k in range(6))  # of the body, as shares of femur plus tibia; more would stretch the legs
-MOVES_OUT = tuple(k / 40 for k in range(-4, 2))  # of the feet, the same
-KEPT_STRIDE = 0.85  # of the longest strides: they need fewer swings, and allow the speed
+RISES = tuple(k / 20 for k in range(9))  # of the body, as shares of femur plus tibia
+MOVES_OUT = tuple(k / 40 for k in range(-8, 3))  # of the feet, the same
+KEPT_STRIDE = 0.7  # of the longest strides: they need fewer swings, and allow the speed
+MAX_STRETCH = 0.85  # of the legs in the neutral stance: the knees of longer ones turn fast and brace against each other
 EQUAL_MARGIN_M = 0.001
 DIGITS = 4  # decimals of height and footholds [m]
 
@@ -60,8 +61,17 @@ def _stances(robot: Robot, gait: Gait) -> Iterator[Robot]:
         legs = tuple(replace(leg, foothold=_moved(leg, out)) for leg in robot.legs)
         height = round(robot.walk.height + rise * min(leg.reach for leg in robot.legs), DIGITS)
         stance = replace(robot, legs=legs, walk=replace(robot.walk, height=height))
+        if _stretch(stance) > MAX_STRETCH:
+            continue
         if min(nominal_stance(stance).radii) >= MIN_RADIUS and _stride(stance, gait) >= shortest:
             yield stance
+
+
+def _stretch(robot: Robot) -> float:
+    """Distance from femur joint to foot in the neutral stance, as a share of femur plus tibia: of the longest leg."""
+    heights = [robot.walk.height + leg.hip[2] + leg.femur_vertical - robot.foot_radius for leg in robot.legs]
+    outwards = [math.dist(leg.hip[:2], leg.foothold) - leg.coxa.length for leg in robot.legs]
+    return max(math.hypot(*each) / leg.reach for leg, *each in zip(robot.legs, outwards, heights, strict=True))
 
 
 def _moved(leg: Leg, out: float) -> Point:

@@ -396,7 +396,7 @@ def economy(subject: Subject) -> Iterator[Remark]:
         f"By this estimate `economy: true` {'saves' if used else 'would save'} "
         f"{100.0 * (1.0 - watts / usual_watts):.0f} % of the power of this walk: body {higher:.0f} mm higher, "
         f"feet {nearer:.0f} mm nearer to its middle, slow steps. Not measured on a robot; in the simulation "
-        "it saved 10 to 23 % on ten robots"
+        "it saved 10 to 29 % on ten robots"
     )
     figures = {"economical_w": round(watts, 2), "usual_w": round(usual_watts, 2)}
     yield Remark(Seriousness.FIGURE, "economy", text, "", figures)
