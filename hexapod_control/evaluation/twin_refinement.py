@@ -105,7 +105,9 @@ def refine(twin: Twin, known: Reality, say: Callable[[str], None], passes: int =
                 if (now := left @ left + _squared((_values(tried) - _values(known)) / prior)) < cost:
                     moved = (_values(tried) - _values(errors)) / prior
                     slopes += np.outer(left - residual - slopes @ moved, moved) / _squared(moved)
-                    errors, residual, cost = tried, left, now
+                    errors = tried
+                    residual = left
+                    cost = now
                     break
             if cost > (1.0 - ENOUGH) * before:
                 break
