@@ -17,6 +17,7 @@ from hexapod_control.core.sensing.joint_tracking import JointTracking, TrackedTi
 from hexapod_control.core.sensing.mishap_watch import MishapWatch
 from hexapod_control.core.sensing.progress_watch import ProgressSample, ProgressWatch
 from hexapod_control.core.sensing.sensor_inputs import Contacts, SensorInputs
+from hexapod_control.core.statics.static_stability import GRAVITY
 from hexapod_control.core.steering.course_control import CourseControl, CourseSample
 from hexapod_control.core.walking.load_sharing import LoadedTick, LoadSharing, exchanging
 from hexapod_control.core.walking.walk_controller import WalkController
@@ -39,6 +40,7 @@ class WalkFeedback(Copyable):
         self.tracking = JointTracking(robot)
         self.course = CourseControl(robot)
         self.progress = ProgressWatch(robot)
+        self._weight = robot.mass * GRAVITY  # [N]
 
     def step(
         self,
@@ -82,7 +84,8 @@ class WalkFeedback(Copyable):
         if walks and sensors.mishap_detection.legs and not plan.twist.is_zero:
             tracking = self.tracking
             way = ZERO if moved is None and tracking.known else moved
-            seen = ProgressSample(plan.twist, way, tracking.slip, tracking.errors, imu.tilt, watch.slips)
+            pushed = tracking.work(executed.scaled(dt)) / self._weight
+            seen = ProgressSample(plan.twist, way, tracking.slip, pushed, tracking.errors, imu.tilt, watch.slips)
             self.progress.step(dt, seen)
         else:
             self.progress.rest()

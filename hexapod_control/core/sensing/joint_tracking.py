@@ -4,7 +4,10 @@
 Between a target and the measured angle that belongs to it pass the bus, the servo's loop and the bus again. The delay
 is the one at which the planned joints of the past are nearest to the measured ones, in the mean over some seconds.
 
-Measured joints also show how the body really moves over the feet that bear load: `odometry.motion_over_feet`.
+Measured joints also show how the body really moves over the feet that bear load: `odometry.motion_over_feet`, and with
+the stiffness of the servos how hard these feet push it on. A joint that is off its target by e has the torque k e; the
+force of a foot on the ground is J^-T k e, so the work along a motion of the body is the sum of k e (J^-1 dx), with the
+motion dx of each foot under the body.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import numpy as np
 
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.arrays import Array, read_only
+from hexapod_control.core.kinematics.leg_kinematics import base_to_hip, leg_velocity
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.robot import Point, Robot
@@ -44,6 +48,7 @@ class JointTracking(Copyable):
     def __init__(self, robot: Robot) -> None:
         """Starts without samples."""
         self._robot = robot
+        self._stiffness = [joint.stiffness for leg in robot.legs for joint in leg.joints]  # [N m/rad]
         self.reset()
 
     def reset(self) -> None:
@@ -116,6 +121,26 @@ class JointTracking(Copyable):
             self._add_slip(slip, shared)
         self._measured = feet
         self._loads = loads
+
+    def work(self, motion: Twist) -> float:
+        """Work [J] of the planted feet along a motion [m, m, rad] of the body in this tick; 0 while it is unknown."""
+        if not self.known or self._last is None:
+            return 0.0
+        past = round(self.delay)
+        planned = self._joints[past].tolist()
+        work = 0.0
+        for row, (leg, support) in enumerate(zip(self._robot.legs, self._supports[past], strict=True)):
+            if support <= 0.0:
+                continue
+            first = 3 * row
+            x, y, z = self._feet[past][row].tolist()
+            moved = (x - motion.vx + motion.wz * y, y - motion.vy - motion.wz * x, z)
+            ahead, now = base_to_hip(leg, moved), base_to_hip(leg, (x, y, z))
+            angles = (planned[first], planned[first + 1], planned[first + 2])
+            turns = leg_velocity(leg, angles, (ahead[0] - now[0], ahead[1] - now[1], ahead[2] - now[2]))
+            for joint, turn in enumerate(turns, first):
+                work += self._stiffness[joint] * (planned[joint] - self._last[joint]) * turn
+        return work
 
     def _bearing(self, tick: TrackedTick) -> Sequence[float]:
         """The loads [N] of the feet: planned, or measured by a sensor that has shown that it works."""

@@ -2,11 +2,19 @@
 """Notices that the robot makes no way: it marches, but its feet do not carry the body, or it is to walk and stands.
 
 The way that the standing feet make under the body, by their measured joints, is compared with the executed one over
-WATCHED_S. Feet that press against a riser bear load and stay under the body, while others slip: the body makes no
-way, although the mean of the feet makes up to half of it. So the way that feet slip from where they touched down does
-not count, nor do times in which fewer than two feet bear load. Play lets feet sway to and fro, which is no slip. In
-physics that left at most 0.3 of the way within seconds before risers of 50 to 100 mm, and at least 0.67 on flat ground.
-It needs the loads of the feet: without them every planned foot counts, and feet that slip look like feet that grip.
+WATCHED_S. From it are subtracted
+
+- the way that feet slip from where they touched down. Feet that press against a riser bear load and stay under the
+  body, while others slip: the body makes no way, although the mean of the feet makes up to half of it. Play lets feet
+  sway to and fro, which is no slip;
+- the work of the standing legs along the course over the weight, which is a way, too: that by which the same work would
+  lift the robot, less what its tilt shows that it climbs. Where a post, a ceiling or a rope holds the body, all feet
+  slip alike, and seem to make way; but they push with as much as friction allows. On flat ground this is 0.1 of the
+  way, on blocks and stairs up to 0.3, with a body that is held 0.5 and more.
+
+What is left is at least 0.4 of the way for nearly all of the time where a robot gets on, and below 0.2 where it does
+not. Times in which fewer than two feet bear load count as no way. It needs the loads of the feet: without them every
+planned foot counts, and feet that slip look like feet that grip.
 
 What is known of the cause is named: joints that are off their targets much farther than those of other legs, a slope,
 slipping feet. The robot then stands, and does not follow the same course again until a command is zero or leads
@@ -25,9 +33,12 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind, tilt_angle
 
-WATCHED_S = 5.0
-PART_S = 1.0  # of the watched time, after which it is judged again
-MIN_SHARE = 0.3  # of the executed way
+WATCHED_S = 4.0
+PART_S = 0.5  # of the watched time, after which it is judged again
+LAST_PARTS = 2  # in which a robot that makes way has come free
+MIN_SHARE = 0.2  # of the executed way
+HARD_PUSH = 0.3  # of the weight: more than a free walk needs
+UNKNOWN_SLOPE = math.sin(math.radians(15.0))  # which a robot may climb whose tilt is unknown
 MIN_MISSED = 0.25  # [foothold radii] of the way: play of gears and slow gaits miss less in the watched time
 MIN_KNOWN_SHARE = 0.7  # of the time in which the motion over the feet is known
 HELD_RAD = math.radians(4.0)  # off its target: a joint whose leg is held ...
@@ -44,6 +55,7 @@ class ProgressSample:
     executed: Twist
     moved: Twist | None  # [m, m, rad] in this tick, measured; zero if too few feet bear load; None: not measured
     slip: float  # [m] of the standing feet in this tick
+    pushed: float  # [m] by which the work of the standing legs along the executed twist would lift the robot
     errors: Sequence[float] | None  # [rad] by which a joint of each leg is off its target, at most; None: unknown
     tilt: tuple[float, float] | None  # [rad] roll and pitch; None: unknown
     slipping: bool
@@ -57,6 +69,7 @@ class _Part:
     known: float = 0.0  # [s]
     way: float = 0.0  # [m] executed, of the feet
     made: float = 0.0  # [m] measured, along the executed motion, less the slip
+    pushed: float = 0.0  # [m] by the work against what holds the body
     errors: tuple[float, ...] = ()  # [rad] largest of each leg
 
 
@@ -107,11 +120,18 @@ class ProgressWatch(Copyable):
         now = self._now
         made = 0.0 if sample.moved is None else sample.moved.along(sample.executed, self.radius) - sample.slip
         errors = tuple(sample.errors or ())
+        way = sample.executed.foot_speed(self.radius) * dt
+        if sample.tilt is None:
+            climbed = UNKNOWN_SLOPE * way
+        else:
+            roll, pitch = sample.tilt
+            climbed = (math.sin(roll) * sample.executed.vy - math.sin(pitch) * sample.executed.vx) * dt
         self._now = _Part(
             time=now.time + dt,
             known=now.known + (dt if sample.moved is not None else 0.0),
-            way=now.way + sample.executed.foot_speed(self.radius) * dt,
+            way=now.way + way,
             made=now.made + made,
+            pushed=now.pushed + sample.pushed - climbed,
             errors=tuple(map(max, now.errors, errors)) if now.errors and errors else now.errors or errors,
         )
         if self._now.time >= PART_S:
@@ -127,24 +147,27 @@ class ProgressWatch(Copyable):
             self.refused.refuse(wanted, Mishap(MishapKind.HINDERED, f"{text}: {remedy}"))
 
     def _judge(self, sample: ProgressSample) -> None:
-        time, known, way, made = (
-            sum(getattr(part, name) for part in self._parts) for name in ("time", "known", "way", "made")
+        time, known, way, made, pushed = (
+            sum(getattr(part, name) for part in self._parts) for name in ("time", "known", "way", "made", "pushed")
         )
         if time < WATCHED_S - 0.5 * PART_S or known < MIN_KNOWN_SHARE * time or way <= 0.0:
             return
         share = made * time / known / way
-        if share >= MIN_SHARE or (1.0 - share) * way < MIN_MISSED * self.radius:
+        pushed = max(pushed, 0.0)
+        left = share - pushed / way
+        if left >= MIN_SHARE or (1.0 - left) * way < MIN_MISSED * self.radius:
             return
-        if self._parts[-1].made >= MIN_SHARE * self._parts[-1].way:
+        last = self._parts[-LAST_PARTS:]
+        if sum(part.made - max(part.pushed, 0.0) - MIN_SHARE * part.way for part in last) >= 0.0:
             return  # it has come free
         text = f"the robot makes no way: in {WATCHED_S:g} s its feet have made {100.0 * max(share, 0.0):.0f} % of it"
         remedy = "it stops; drive another way, or lift it over, then command zero before the same way again"
-        mishap = Mishap(MishapKind.HINDERED, f"{text}; {self._cause(sample)}: {remedy}")
+        mishap = Mishap(MishapKind.HINDERED, f"{text}; {self._cause(sample, pushed / way)}: {remedy}")
         self.refused.refuse(sample.executed, mishap)
         self.rest()
 
-    def _cause(self, sample: ProgressSample) -> str:
-        """What is known of the cause."""
+    def _cause(self, sample: ProgressSample, push: float) -> str:
+        """What is known of the cause; `push` is that of the legs as a share of the weight."""
         columns = [part.errors for part in self._parts if part.errors]
         errors = list(map(max, zip(*columns, strict=True))) if columns else [0.0]
         usual = median(errors)
@@ -158,6 +181,8 @@ class ProgressWatch(Copyable):
             known.append(
                 f"{legs} {'is' if len(held) == 1 else 'are'} held, up to {off:.0f} deg off target, as at an edge"
             )
+        if push > HARD_PUSH:
+            known.append(f"its legs push with {100.0 * push:.0f} % of its weight, so something holds its body or a leg")
         slope = 0.0 if sample.tilt is None else tilt_angle(*sample.tilt)
         if slope > STEEP_RAD:
             known.append(f"the ground may be too steep, the body tilts by {math.degrees(slope):.0f} deg")
