@@ -12,7 +12,7 @@ import argparse
 import math
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import mujoco
@@ -38,7 +38,9 @@ WINDOW_S = 2.0
 MIN_SHARE = 1.0 / 3.0
 LONGEST_S = 40.0
 ENDS = (MishapKind.HINDERED, MishapKind.NO_FOOTHOLD, MishapKind.STUCK, MishapKind.FALLEN, MishapKind.CARRIED)
-SPEED, TURN = 0.06, 0.25  # [m/s, rad/s]
+SPEED = 0.06  # [m/s]
+TURN = 0.25  # [rad/s]
+AHEAD = Twist(SPEED, 0.0, 0.0)
 PULL_N_M = 3000.0  # stiffness of a wire
 
 
@@ -73,7 +75,7 @@ class Situation:
     """An obstacle, and the course on which the robot meets it."""
 
     ground: Ground
-    course: Twist = Twist(SPEED, 0.0, 0.0)
+    course: Twist = AHEAD
     friction: float = 0.8
     wire: str = ""  # link that is held by a wire from WIRED_S on
     soft: bool = False
@@ -111,7 +113,13 @@ def _floor(spec: mujoco.MjSpec, height: float = 0.0) -> None:
 
 
 def _block(
-    spec: mujoco.MjSpec, sizes: Sizes, *, rise: float, heading_deg: float = 0.0, skew_deg: float = 0.0, room: float = 0.5
+    spec: mujoco.MjSpec,
+    sizes: Sizes,
+    *,
+    rise: float,
+    heading_deg: float = 0.0,
+    skew_deg: float = 0.0,
+    room: float = 0.5,
 ) -> None:
     """A block of `rise` reaches in a direction from the robot, turned by a skew."""
     _floor(spec)
@@ -148,7 +156,8 @@ def _corridor(spec: mujoco.MjSpec, sizes: Sizes, *, narrowing: float) -> None:
 def _fence(spec: mujoco.MjSpec, sizes: Sizes) -> None:
     """Walls on all four sides: there is no room to walk."""
     _floor(spec)
-    x, y = sizes.front + 0.35 * sizes.reach, sizes.side + 0.35 * sizes.reach
+    x = sizes.front + 0.35 * sizes.reach
+    y = sizes.side + 0.35 * sizes.reach
     for side in (-1.0, 1.0):
         _add(spec, (side * (x + 0.05), 0.0), (0.05, y + 0.1), 0.0, 0.5)
         _add(spec, (0.0, side * (y + 0.05)), (x + 0.1, 0.05), 0.0, 0.5)
@@ -182,7 +191,8 @@ def _ground_with_hole(
 ) -> None:
     """Ground with a rectangular hole between distances [m] along x and across."""
     _floor(spec, -depth)
-    (a, b), (c, d) = along, across
+    a, b = along
+    c, d = across
     far = 3.0
     for x0, x1, y0, y1 in ((-far, a, -far, far), (b, far, -far, far), (a, b, -far, c), (a, b, d, far)):
         _add(spec, ((x0 + x1) / 2.0, (y0 + y1) / 2.0), ((x1 - x0) / 2.0, (y1 - y0) / 2.0), -depth, 0.0)
@@ -229,7 +239,9 @@ def _flat(spec: mujoco.MjSpec, sizes: Sizes) -> None:
     _floor(spec)
 
 
-BACK, LEFT, TURN_LEFT = Twist(-SPEED, 0.0, 0.0), Twist(0.0, SPEED, 0.0), Twist(0.0, 0.0, TURN)
+BACK = Twist(-SPEED, 0.0, 0.0)
+LEFT = Twist(0.0, SPEED, 0.0)
+TURN_LEFT = Twist(0.0, 0.0, TURN)
 SITUATIONS: dict[str, Situation] = {
     "riser 0.3": Situation(partial(_block, rise=0.3)),
     "riser 0.4": Situation(partial(_block, rise=0.4)),
@@ -384,7 +396,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             outcome = drive(situation, options.robot, options, options.seed)
             outcomes.append(outcome)
             print(
-                f"{name:28s} {outcome.end:7s} {'good' if outcome.good else 'BAD ':4s} still from {outcome.begin:5.1f} s, "
+                f"{name:28s} {outcome.end:7s} {'good' if outcome.good else 'BAD ':4s} still at {outcome.begin:5.1f} s, "
                 f"named after {outcome.named - outcome.begin:5.1f} s ({outcome.named:.1f}): {outcome.words}",
                 flush=True,
             )

@@ -18,10 +18,12 @@ from nav_msgs.msg import OccupancyGrid
 from numpy.typing import DTypeLike, NDArray
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import CameraInfo, Image, PointCloud2, PointField
+from std_msgs.msg import Float32MultiArray, MultiArrayDimension
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.ros import messages
+from hexapod_control.ros.message_types import message_class
 from hexapod_control.ros.row_messages import MessageError
 
 MAX_IMAGE_BYTES = 32_000_000  # of an image or cloud: four million pixels with 8 bytes
@@ -41,6 +43,12 @@ NUMBERS = {
 LAYERS = ("x", "y", "z", "spread", "ceiling")  # fields of the topic terrain_map, float32
 CELL_BYTES = 4 * len(LAYERS)
 MAX_UNEVENNESS = 0.02  # of the distances between the cells of a map
+GRID_MAP = message_class("grid_map_msgs/msg/GridMap")  # None where that package is not installed
+ELEVATION = "elevation"  # layers of a GridMap
+VARIANCE = "variance"
+CEILING = "ceiling"
+UNTOLD_DEVIATION = 0.005  # [m] of a GridMap without the layer `variance`
+UNTURNED = 1e-3  # of the quaternion's x, y and z, up to which a GridMap counts as along the axes of its frame
 
 
 def large_decoder(kind: Any) -> Callable[[bytes], Any]:
@@ -192,6 +200,89 @@ def terrain_grid(message: PointCloud2) -> TerrainGrid:
         np.where(np.isfinite(ceiling), ceiling, np.nan),
         messages.nanoseconds(message.header.stamp) / messages.NANOSECONDS,
     )
+
+
+def without_grid_map() -> str:
+    """Why a GridMap cannot be used here; empty if it can."""
+    return "" if GRID_MAP else "needs the package grid_map_msgs, which is not installed"
+
+
+def grid_map_message(grid: TerrainGrid, frame: str) -> Any:
+    """Converts a grid to grid_map_msgs/GridMap, with the layers elevation, variance and ceiling; it must be installed.
+
+    Rows of a GridMap run along -x, columns along -y, and a layer is stored column by column.
+    """
+    rows, columns = grid.ground.shape
+    message = GRID_MAP()
+    message.header.frame_id = frame
+    message.header.stamp = messages.time(round(grid.time * messages.NANOSECONDS))
+    info = message.info
+    info.resolution = grid.cell
+    info.length_x, info.length_y = columns * grid.cell, rows * grid.cell
+    info.pose.position.x = grid.origin[0] + 0.5 * (columns - 1) * grid.cell
+    info.pose.position.y = grid.origin[1] + 0.5 * (rows - 1) * grid.cell
+    info.pose.orientation.w = 1.0
+    message.layers = [ELEVATION, VARIANCE, CEILING]
+    message.basic_layers = [ELEVATION]
+    for layer in (grid.ground, grid.deviation**2, grid.ceiling):
+        data = Float32MultiArray(data=array("f", layer[::-1, ::-1].astype("<f4").tobytes()))
+        data.layout.dim = [
+            MultiArrayDimension(label="column_index", size=rows, stride=rows * columns),
+            MultiArrayDimension(label="row_index", size=columns, stride=columns),
+        ]
+        message.data.append(data)
+    return message
+
+
+def grid_of_map(message: Any) -> TerrainGrid:
+    """Converts grid_map_msgs/GridMap with a layer `elevation` [m] to a grid. Raises MessageError.
+
+    `variance` [m^2] and `ceiling` [m] may be missing.
+    """
+    info = message.info
+    pose = info.pose
+    cell = float(info.resolution)
+    numbers = (cell, info.length_x, info.length_y, pose.position.x, pose.position.y)
+    if not (all(map(math.isfinite, numbers)) and cell > 0.0):
+        raise MessageError(f"its resolution is {cell:g} m and its size {info.length_x:g} x {info.length_y:g} m")
+    rows, columns = round(info.length_y / cell), round(info.length_x / cell)
+    if not (rows >= 2 and columns >= 2 and rows * columns <= MAX_CELLS):
+        raise MessageError(f"it has {columns} x {rows} cells; send a grid of 2 x 2 to {MAX_CELLS} cells")
+    turned = pose.orientation
+    if max(abs(turned.x), abs(turned.y), abs(turned.z)) > UNTURNED:
+        raise MessageError("it is turned in its frame; send a map along the axes of its frame")
+    layers = dict(zip(message.layers, message.data, strict=False))
+    if ELEVATION not in layers:
+        raise MessageError(f"it has no layer {ELEVATION}, only {', '.join(layers) or 'none'}")
+    start = int(message.outer_start_index), int(message.inner_start_index)
+    ground = _layer(layers[ELEVATION], (rows, columns), start)
+    unknown = np.full_like(ground, np.nan)
+    variance = _layer(layers[VARIANCE], (rows, columns), start) if VARIANCE in layers else unknown
+    deviation = np.sqrt(np.where(variance >= 0.0, variance, UNTOLD_DEVIATION**2))
+    return TerrainGrid(
+        (pose.position.x - 0.5 * (columns - 1) * cell, pose.position.y - 0.5 * (rows - 1) * cell),
+        cell,
+        ground,
+        np.where(np.isnan(ground), np.nan, deviation),
+        _layer(layers[CEILING], (rows, columns), start) if CEILING in layers else unknown,
+        messages.nanoseconds(message.header.stamp) / messages.NANOSECONDS,
+    )
+
+
+def _layer(data: Any, shape: tuple[int, int], start: tuple[int, int]) -> Array:
+    """A layer of a GridMap with rows along y and columns along x, NaN where it is unknown. Raises MessageError."""
+    rows, columns = shape
+    labels = [dim.label for dim in data.layout.dim]
+    by_column = labels == ["column_index", "row_index"]
+    if not by_column and labels != ["row_index", "column_index"]:
+        raise MessageError(f"the layout of its layers is {labels!r:.60}; send column_index, row_index")
+    values = np.array(data.data, dtype=float)
+    if values.size != rows * columns:
+        raise MessageError(f"a layer has {values.size} values for {columns} x {rows} cells")
+    stored = values.reshape(rows, columns) if by_column else values.reshape(columns, rows).T
+    layer = np.roll(stored, (-start[1], -start[0]), axis=(0, 1))[::-1, ::-1]
+    found: Array = np.where(np.isfinite(layer), layer, np.nan)
+    return found
 
 
 def occupancy_message(cost: NDArray[np.int8], grid: TerrainGrid, frame: str, stamp: Time) -> OccupancyGrid:

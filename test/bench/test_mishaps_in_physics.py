@@ -181,7 +181,7 @@ def test_a_foot_caught_under_an_obstacle_slows_the_walk_and_comes_free():
     walk.run(6.0, FORWARD, until=lambda: walk.mishap is not None)
     assert walk.planner.view.speed_limit().vx < 0.5 * FORWARD.vx
     assert "left_front" in walk.mishap.text
-    walk.run(3.0, FORWARD)
+    walk.run(1.5, FORWARD)
     assert walk.tilt < 20.0  # [deg] it does not fall
     walk.force = None
     data.xfrc_applied[:] = 0.0

@@ -13,9 +13,12 @@ from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.ros import messages
 from hexapod_control.ros.row_messages import MessageError
 from hexapod_control.ros.terrain_messages import (
+    GRID_MAP,
     Lens,
     cloud,
     depth_image,
+    grid_map_message,
+    grid_of_map,
     lens,
     occupancy_message,
     terrain_grid,
@@ -89,6 +92,51 @@ def test_a_terrain_map_arrives_as_it_was_sent():
     for layer in ("ground", "deviation", "ceiling"):
         np.testing.assert_allclose(getattr(got, layer), getattr(sent, layer), atol=1e-7)
     assert np.isnan(got.heights(0.0, 0.0))
+
+
+with_grid_map = pytest.mark.skipif(GRID_MAP is None, reason="the optional package grid_map_msgs is not installed")
+
+
+@with_grid_map
+def test_a_grid_map_arrives_as_it_was_whatever_its_start_and_its_order():
+    sent = grid()
+    message = grid_map_message(sent, "odom")
+    assert (message.info.length_x, message.info.length_y) == pytest.approx((9 * 0.015, 6 * 0.015))
+    plain = deserialize_message(serialize_message(message), GRID_MAP)
+    # As the message defines it: the first value is that of the cell with the largest x and y, the next one has less x.
+    assert plain.data[0].data[0] == pytest.approx(sent.ground[-1, -1], abs=1e-6)
+    assert plain.data[0].data[1] == pytest.approx(sent.ground[-1, -2], abs=1e-6)
+    shifted, turned = (deserialize_message(serialize_message(message), GRID_MAP) for _ in range(2))
+    shifted.outer_start_index, shifted.inner_start_index = 4, 2
+    for layer in shifted.data:
+        layer.data = np.roll(np.reshape(layer.data, (6, 9)), (2, 4), axis=(0, 1)).ravel().tolist()
+    for layer in turned.data:
+        layer.data = np.reshape(layer.data, (6, 9)).T.ravel().tolist()
+        layer.layout.dim = layer.layout.dim[::-1]
+    for got in map(grid_of_map, (plain, shifted, turned)):
+        assert got.origin == pytest.approx(sent.origin) and got.cell == pytest.approx(sent.cell)
+        assert got.time == pytest.approx(sent.time, abs=1e-6)
+        for name in ("ground", "deviation", "ceiling"):
+            np.testing.assert_allclose(getattr(got, name), getattr(sent, name), atol=1e-6)
+
+
+@with_grid_map
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda map_: setattr(map_, "layers", ["height"]), "it has no layer elevation, only height"),
+        (lambda map_: setattr(map_.info, "resolution", math.nan), "its resolution is nan m"),
+        (lambda map_: setattr(map_.info, "length_x", 1e9), "send a grid of 2 x 2"),
+        (lambda map_: setattr(map_.info.pose.orientation, "z", 0.5), "it is turned in its frame"),
+        (lambda map_: setattr(map_.data[0], "data", [0.0]), "a layer has 1 values for 9 x 6 cells"),
+        (lambda map_: setattr(map_.data[0].layout.dim[0], "label", ""), "the layout of its layers is"),
+    ],
+)
+def test_a_grid_map_that_cannot_be_used_is_named(change, text):
+    message = grid_map_message(grid(), "odom")
+    change(message)
+    with pytest.raises(MessageError, match=text):
+        grid_of_map(message)
 
 
 def test_a_cloud_has_its_points_whatever_its_layout():

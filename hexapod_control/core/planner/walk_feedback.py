@@ -81,11 +81,14 @@ class WalkFeedback(Copyable):
         executed = self._twists[-1] if walks else plan.twist
         sample = CourseSample(executed, imu.heading, moved, clock.phase, clock.gait.name, walks, trusted)
         self.course.step(dt, sample, adaptation.course)
-        if walks and sensors.mishap_detection.legs and not plan.twist.is_zero:
+        wanted = not walk.speed.halted and not walk.speed.command.is_zero
+        if walks and sensors.mishap_detection.legs and wanted:
             tracking = self.tracking
             way = ZERO if moved is None and tracking.known else moved
             pushed = tracking.work(executed.scaled(dt)) / self._weight
-            seen = ProgressSample(plan.twist, way, tracking.slip, pushed, tracking.errors, imu.tilt, watch.slips)
+            seen = ProgressSample(
+                plan.twist, walk.wanted, way, tracking.slip, pushed, tracking.errors, imu.tilt, watch.slips
+            )
             self.progress.step(dt, seen)
         else:
             self.progress.rest()

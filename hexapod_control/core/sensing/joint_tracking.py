@@ -48,7 +48,9 @@ class JointTracking(Copyable):
     def __init__(self, robot: Robot) -> None:
         """Starts without samples."""
         self._robot = robot
-        self._stiffness = [joint.stiffness for leg in robot.legs for joint in leg.joints]  # [N m/rad]
+        joints = [joint for leg in robot.legs for joint in leg.joints]
+        # Stiffness [N m/rad], dry friction [N m], and more of it as a share of the torque, of each joint
+        self._gears = [(j.stiffness, j.traits.friction * j.stall_torque, j.traits.load_friction) for j in joints]
         self.reset()
 
     def reset(self) -> None:
@@ -126,8 +128,9 @@ class JointTracking(Copyable):
         """Work [J] of the planted feet along a motion [m, m, rad] of the body in this tick; 0 while it is unknown."""
         if not self.known or self._last is None:
             return 0.0
-        past = round(self.delay)
-        planned = self._joints[past].tolist()
+        past = int(self.delay)
+        share = self.delay - past  # half a tick of a fast joint is as much torque as a load
+        planned = ((1.0 - share) * self._joints[past] + share * self._joints[past + 1]).tolist()
         work = 0.0
         for row, (leg, support) in enumerate(zip(self._robot.legs, self._supports[past], strict=True)):
             if support <= 0.0:
@@ -135,11 +138,14 @@ class JointTracking(Copyable):
             first = 3 * row
             x, y, z = self._feet[past][row].tolist()
             moved = (x - motion.vx + motion.wz * y, y - motion.vy - motion.wz * x, z)
-            ahead, now = base_to_hip(leg, moved), base_to_hip(leg, (x, y, z))
+            ahead = base_to_hip(leg, moved)
+            now = base_to_hip(leg, (x, y, z))
             angles = (planned[first], planned[first + 1], planned[first + 2])
             turns = leg_velocity(leg, angles, (ahead[0] - now[0], ahead[1] - now[1], ahead[2] - now[2]))
             for joint, turn in enumerate(turns, first):
-                work += self._stiffness[joint] * (planned[joint] - self._last[joint]) * turn
+                stiffness, friction, by_load = self._gears[joint]
+                torque = stiffness * (planned[joint] - self._last[joint])
+                work += torque * turn - (friction + by_load * abs(torque)) * abs(turn)
         return work
 
     def _bearing(self, tick: TrackedTick) -> Sequence[float]:

@@ -9,12 +9,12 @@ WATCHED_S. From it are subtracted
   sway to and fro, which is no slip;
 - the work of the standing legs along the course over the weight, which is a way, too: that by which the same work would
   lift the robot, less what its tilt shows that it climbs. Where a post, a ceiling or a rope holds the body, all feet
-  slip alike, and seem to make way; but they push with as much as friction allows. On flat ground this is 0.1 of the
-  way, on blocks and stairs up to 0.3, with a body that is held 0.5 and more.
+  slip alike, and seem to make way; but they push with as much as friction allows, 0.3 to 1 of the weight, and on flat
+  ground with less than 0.1.
 
-What is left is at least 0.4 of the way for nearly all of the time where a robot gets on, and below 0.2 where it does
-not. Times in which fewer than two feet bear load count as no way. It needs the loads of the feet: without them every
-planned foot counts, and feet that slip look like feet that grip.
+On flat ground 0.65 to 1 of the way is left, before obstacles at most MIN_SHARE within seconds. Times in which fewer
+than two feet bear load count as no way. It needs the loads of the feet: without them every planned foot counts, and
+feet that slip look like feet that grip.
 
 What is known of the cause is named: joints that are off their targets much farther than those of other legs, a slope,
 slipping feet. The robot then stands, and does not follow the same course again until a command is zero or leads
@@ -36,10 +36,13 @@ from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind, tilt_a
 WATCHED_S = 4.0
 PART_S = 0.5  # of the watched time, after which it is judged again
 LAST_PARTS = 2  # in which a robot that makes way has come free
-MIN_SHARE = 0.2  # of the executed way
-HARD_PUSH = 0.3  # of the weight: more than a free walk needs
+MIN_SHARE = 0.35  # of the executed way, that is left
+HARD_PUSH = 0.2  # of the weight: more than a free walk needs
 UNKNOWN_SLOPE = math.sin(math.radians(15.0))  # which a robot may climb whose tilt is unknown
-MIN_MISSED = 0.25  # [foothold radii] of the way: play of gears and slow gaits miss less in the watched time
+HELD_SHARE = 0.6  # the same for a robot that drags a leg along, which is held ...
+HELD_PARTS = 0.75  # ... in this share of the watched time ...
+DRAGGED_RAD = math.radians(8.0)  # ... by so much off its target
+MIN_MISSED = 0.25  # [foothold radii] of the wanted way: play of gears and slow gaits miss less in the watched time
 MIN_KNOWN_SHARE = 0.7  # of the time in which the motion over the feet is known
 HELD_RAD = math.radians(4.0)  # off its target: a joint whose leg is held ...
 HELD_RATIO = 2.0  # ... if that is so much more than in the other legs
@@ -53,6 +56,7 @@ class ProgressSample:
     """What one tick shows of the way."""
 
     executed: Twist
+    wanted: Twist  # that the speed limits allow, before guards hold the body over its feet
     moved: Twist | None  # [m, m, rad] in this tick, measured; zero if too few feet bear load; None: not measured
     slip: float  # [m] of the standing feet in this tick
     pushed: float  # [m] by which the work of the standing legs along the executed twist would lift the robot
@@ -68,6 +72,7 @@ class _Part:
     time: float = 0.0  # [s]
     known: float = 0.0  # [s]
     way: float = 0.0  # [m] executed, of the feet
+    wanted: float = 0.0  # [m] the same of the wanted twist
     made: float = 0.0  # [m] measured, along the executed motion, less the slip
     pushed: float = 0.0  # [m] by the work against what holds the body
     errors: tuple[float, ...] = ()  # [rad] largest of each leg
@@ -130,6 +135,7 @@ class ProgressWatch(Copyable):
             time=now.time + dt,
             known=now.known + (dt if sample.moved is not None else 0.0),
             way=now.way + way,
+            wanted=now.wanted + sample.wanted.foot_speed(self.radius) * dt,
             made=now.made + made,
             pushed=now.pushed + sample.pushed - climbed,
             errors=tuple(map(max, now.errors, errors)) if now.errors and errors else now.errors or errors,
@@ -147,24 +153,30 @@ class ProgressWatch(Copyable):
             self.refused.refuse(wanted, Mishap(MishapKind.HINDERED, f"{text}: {remedy}"))
 
     def _judge(self, sample: ProgressSample) -> None:
-        time, known, way, made, pushed = (
-            sum(getattr(part, name) for part in self._parts) for name in ("time", "known", "way", "made", "pushed")
-        )
+        names = ("time", "known", "way", "wanted", "made", "pushed")
+        time, known, way, wanted, made, pushed = (sum(getattr(part, name) for part in self._parts) for name in names)
         if time < WATCHED_S - 0.5 * PART_S or known < MIN_KNOWN_SHARE * time or way <= 0.0:
             return
         share = made * time / known / way
         pushed = max(pushed, 0.0)
         left = share - pushed / way
-        if left >= MIN_SHARE or (1.0 - left) * way < MIN_MISSED * self.radius:
+        least = HELD_SHARE if self._drags_a_leg() else MIN_SHARE
+        if left >= least or wanted - left * way < MIN_MISSED * self.radius:
             return
         last = self._parts[-LAST_PARTS:]
-        if sum(part.made - max(part.pushed, 0.0) - MIN_SHARE * part.way for part in last) >= 0.0:
+        if sum(part.made - max(part.pushed, 0.0) - least * part.way for part in last) >= 0.0:
             return  # it has come free
         text = f"the robot makes no way: in {WATCHED_S:g} s its feet have made {100.0 * max(share, 0.0):.0f} % of it"
         remedy = "it stops; drive another way, or lift it over, then command zero before the same way again"
         mishap = Mishap(MishapKind.HINDERED, f"{text}; {self._cause(sample, pushed / way)}: {remedy}")
         self.refused.refuse(sample.executed, mishap)
         self.rest()
+
+    def _drags_a_leg(self) -> bool:
+        """Whether the same leg is held nearly all the time."""
+        parts = [part.errors for part in self._parts if part.errors]
+        held = [[error > max(DRAGGED_RAD, HELD_RATIO * median(errors)) for error in errors] for errors in parts]
+        return any(sum(leg) >= HELD_PARTS * len(self._parts) for leg in zip(*held, strict=True))
 
     def _cause(self, sample: ProgressSample, push: float) -> str:
         """What is known of the cause; `push` is that of the legs as a share of the weight."""

@@ -83,6 +83,7 @@ class WalkController(Copyable):
         self.recovery = MarginRecovery()
         self.strides = StrideControl(capabilities)
         self.last_strides = Strides(capabilities.stances.at(self.body.height), self.strides.regions)
+        self.wanted = ZERO  # what the speed limits allow of the command
         self._foothold_radius = capabilities.robot.foothold_radius
         self._correction = ZERO  # of the feet's twist, as shares of the foot speed [1, 1, rad/m]
         self.body.sway.prepare(pose, gait.sway)
@@ -249,6 +250,7 @@ class WalkController(Copyable):
             self.gaits.choose(dt, goal, motion, at_best.height, at_best.region_share)
         # In the gait that is active before a change in this tick: the change waits until the speed suits both gaits.
         limit = speed.limit(conditions, at_best, self.gaits.next_gaits(motion), self.recovery.speed_share)
+        self.wanted = limit.twist
         # The body goes to its walking goal as soon as the twist makes the feet step, so that they find room to stride.
         stepping = is_stepping(limit.twist, motion, body, speed, stances)
         body.step(dt, stepping, motion.feet)

@@ -103,7 +103,7 @@ class GaitPlannerNode(GuardedNode):
         self._start_permission = StartPermission(self, self.output)
         self.sensors = SensorInput(self, self.planner)
         self.sensors.adapt(settings.adaptation, settings.mishap_detection)
-        self.terrain = TerrainInput(self, self.planner, f"{settings.tf_frame_prefix}base_link")
+        self.terrain = TerrainInput(self, self.planner, f"{settings.tf_frame_prefix}base_link", settings.grid_map)
         self.terrain.use(settings.map_footholds)
         self.motions = MotionInput(self, self.player, self.commands)
         self.policy = PolicyInput(self, self.commands, self.planner, self.motions)

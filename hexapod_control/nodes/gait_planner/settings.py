@@ -7,14 +7,15 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
-from hexapod_control.config.ros_names import frame_prefix
+from hexapod_control.config.ros_names import frame_prefix, topic
 from hexapod_control.core.quantity import choice, number
 from hexapod_control.core.robot import LIFT_RANGE
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
 from hexapod_control.core.walking.walk_settings import TEMPO_RANGE
 from hexapod_control.core.workspace.twist_limits import MIN_COMMAND, AxisLimits, TwistLimits
 from hexapod_control.ros.distribution import stamped_by_default
-from hexapod_control.ros.parameters import FROM_ROBOT, LIVE, RobotSettings
+from hexapod_control.ros.parameters import FROM_ROBOT, LIVE, ParameterError, RobotSettings
+from hexapod_control.ros.terrain_messages import without_grid_map
 
 VELOCITY = {**FROM_ROBOT, "least": max(MIN_COMMAND)}  # metadata of the limit of a velocity: a smaller one is not walked
 
@@ -78,6 +79,11 @@ class PlannerSettings(RobotSettings):
         "step where terrain_map, if it is published, shows a place to stand, and stop where there is none",
         **LIVE,
     )
+    grid_map: str = choice(
+        "",
+        "topic of grid_map_msgs/GridMap with a layer `elevation`, which is used in place of terrain_map",
+        check=lambda text: text and topic(text),
+    )
     imu_levelling: bool = choice(False, "keep the body level by imu/data, as far as the legs reach", **LIVE)
     course_correction_max: float = number(
         0.15,
@@ -107,6 +113,10 @@ class PlannerSettings(RobotSettings):
     linear_x: LinearAxis = dataclasses.field(default_factory=LinearAxis, metadata={"name": "linear.x"})
     linear_y: LinearAxis = dataclasses.field(default_factory=LinearAxis, metadata={"name": "linear.y"})
     angular_z: AngularAxis = dataclasses.field(default_factory=AngularAxis, metadata={"name": "angular.z"})
+
+    def __post_init__(self) -> None:
+        if self.grid_map and without_grid_map():
+            raise ParameterError(f"grid_map {without_grid_map()}")
 
     @property
     def axes(self) -> tuple[LinearAxis, LinearAxis, AngularAxis]:

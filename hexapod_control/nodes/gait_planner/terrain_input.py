@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The map terrain_map for the planner, with the newest pose of base_link in its frame, from /tf."""
+"""The map terrain_map, or a GridMap, for the planner, with the newest pose of base_link in its frame, from /tf."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import PointCloud2
@@ -13,14 +16,20 @@ from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import COMMAND, SAMPLES
-from hexapod_control.ros.terrain_messages import large_decoder, terrain_grid
+from hexapod_control.ros.terrain_messages import GRID_MAP, grid_of_map, large_decoder, terrain_grid
 
 
 class TerrainInput:
     """Subscribes to the map while it is to be used, and to /tf once there is a map."""
 
-    def __init__(self, node: GuardedNode, planner: Planner, base: str) -> None:
-        """`base` is the frame id of base_link. Creates no subscriptions yet; see `use`."""
+    def __init__(self, node: GuardedNode, planner: Planner, base: str, grid_map: str = "") -> None:
+        """`base` is the frame id of base_link, `grid_map` the topic of a GridMap that is used instead of terrain_map.
+
+        Creates no subscriptions yet; see `use`.
+        """
+        self._topic = grid_map or "terrain_map"
+        self._kind: Any = GRID_MAP if grid_map else PointCloud2
+        self._convert: Callable[[Any], TerrainGrid] = grid_of_map if grid_map else terrain_grid
         self._node = node
         self._planner = planner
         self._base = base
@@ -36,10 +45,10 @@ class TerrainInput:
     def use(self, wanted: bool) -> None:
         """Subscribes to the map, or forgets it."""
         if wanted and not self._subscriptions:
-            decode = large_decoder(PointCloud2)
+            decode = large_decoder(self._kind)
             self._subscriptions = [
                 self._node.create_subscription(
-                    PointCloud2, "terrain_map", self.on_map, COMMAND, polled=True, decode=decode
+                    self._kind, self._topic, self.on_map, COMMAND, polled=True, decode=decode
                 )
             ]
         elif not wanted and self._subscriptions:
@@ -48,9 +57,9 @@ class TerrainInput:
             self._subscriptions = []
             self._forget()
 
-    def on_map(self, message: PointCloud2) -> None:
+    def on_map(self, message: Any) -> None:
         """Takes a newer map. Raises MessageError."""
-        self._grid = terrain_grid(message)
+        self._grid = self._convert(message)
         self._frame = message.header.frame_id
         if len(self._subscriptions) < 2:
             frames = self._node.create_subscription(TFMessage, "/tf", self.on_frames, SAMPLES, polled=True)
@@ -70,10 +79,10 @@ class TerrainInput:
     def watch(self) -> None:
         """Reports a map that cannot be used."""
         if self._grid is not None and self._pose() is None:
-            text = (
-                f"no transform leads from {self._base} to {self._frame}, the frame of terrain_map: the map is not used"
+            text = f"no transform leads from {self._base} to {self._frame}, the frame of {self._topic}"
+            self._node.report(
+                "terrain frame", ReportLevel.WARNING, f"{text}: the map is not used; is odometry running?"
             )
-            self._node.report("terrain frame", ReportLevel.WARNING, f"{text}; is odometry running?")
 
     def status(self) -> dict[str, object]:
         """Values for /diagnostics."""

@@ -42,9 +42,11 @@ from hexapod_control.ros.qos import COMMAND, LATCHED, LATCHED_TREE, NEWEST_SENSO
 from hexapod_control.ros.row_messages import FootLayout, JointLayout, MessageError
 from hexapod_control.ros.started_files import started_mapping, started_robot
 from hexapod_control.ros.terrain_messages import (
+    GRID_MAP,
     Lens,
     cloud,
     depth_image,
+    grid_map_message,
     large_decoder,
     lens,
     occupancy_message,
@@ -180,6 +182,9 @@ class TerrainMapNode(GuardedNode):
         self._restart()
         self._published = -math.inf  # [s] steady time
         self._map_publisher = self.create_publisher(PointCloud2, "terrain_map", COMMAND)
+        self._grid_map_publisher = (
+            self.create_publisher(GRID_MAP, "grid_map", COMMAND) if settings.publish_grid_map else None
+        )
         self._cost_publisher = self.create_publisher(OccupancyGrid, "traversability", LATCHED)
         self.create_subscription(TFMessage, "/tf_static", self._take_fixed_frames, LATCHED_TREE)
         self.create_subscription(TFMessage, "/tf", self._take_frames, SAMPLES)
@@ -289,6 +294,8 @@ class TerrainMapNode(GuardedNode):
         grid = self.terrain.grid()
         if self._map_publisher.is_received:
             self._map_publisher.publish(terrain_map_message(grid, self._odom))
+        if self._grid_map_publisher is not None and self._grid_map_publisher.is_received:
+            self._grid_map_publisher.publish(grid_map_message(grid, self._odom))
         if self._cost_publisher.is_received:
             stamp = messages.time(round(grid.time * messages.NANOSECONDS))
             self._cost_publisher.publish(occupancy_message(traversability(grid, self._limits), grid, self._odom, stamp))
