@@ -9,10 +9,10 @@ WATCHED_S. From it are subtracted
   sway to and fro, which is no slip;
 - the work of the standing legs along the course over the weight, which is a way, too: that by which the same work would
   lift the robot, less what its tilt shows that it climbs. Where a post, a ceiling or a rope holds the body, all feet
-  slip alike, and seem to make way; but they push with as much as friction allows, 0.3 to 1 of the weight, and on flat
-  ground with less than 0.1.
+  slip alike, and seem to make way; but they push with as much as friction allows, 0.4 to 1 of the weight. A free walk
+  needs less than 0.1, at top speed up to HARD_PUSH; only what is above it counts as held.
 
-On flat ground 0.65 to 1 of the way is left, before obstacles at most MIN_SHARE within seconds. Times in which fewer
+On flat ground 0.4 to 1 of the way is left, before obstacles at most MIN_SHARE within seconds. Times in which fewer
 than two feet bear load count as no way. It needs the loads of the feet: without them every planned foot counts, and
 feet that slip look like feet that grip.
 
@@ -37,7 +37,7 @@ WATCHED_S = 4.0
 PART_S = 0.5  # of the watched time, after which it is judged again
 LAST_PARTS = 2  # in which a robot that makes way has come free
 MIN_SHARE = 0.35  # of the executed way, that is left
-HARD_PUSH = 0.2  # of the weight: more than a free walk needs
+HARD_PUSH = 0.3  # of the weight: more than a free walk needs at top speed
 UNKNOWN_SLOPE = math.sin(math.radians(15.0))  # which a robot may climb whose tilt is unknown
 HELD_SHARE = 0.6  # the same for a robot that drags a leg along, which is held ...
 HELD_PARTS = 0.75  # ... in this share of the watched time ...
@@ -158,7 +158,7 @@ class ProgressWatch(Copyable):
         if time < WATCHED_S - 0.5 * PART_S or known < MIN_KNOWN_SHARE * time or way <= 0.0:
             return
         share = made * time / known / way
-        pushed = max(pushed, 0.0)
+        pushed = pushed if pushed > HARD_PUSH * way else 0.0
         left = share - pushed / way
         least = HELD_SHARE if self._drags_a_leg() else MIN_SHARE
         if left >= least or wanted - left * way < MIN_MISSED * self.radius:

@@ -319,8 +319,9 @@ class FootholdChooser:
         known = np.isfinite(z)
         suitable = inside & (places.rough <= ROUGHNESS) & (places.slope <= STEEPEST)  # False with NaN
         if not suitable.any():
-            why = NoFoothold.UNEVEN if known[inside].any() else NoFoothold.UNKNOWN
-            return Missing(why, _drop(z[inside & known]))
+            drop = _drop(z[inside & known])
+            seen = math.isfinite(drop) and (abs(drop) > ROUGHNESS or known[inside].all())
+            return Missing(NoFoothold.UNEVEN if seen else NoFoothold.UNKNOWN, drop)
         cost = np.abs(landing - complex(*step.nominal))
         cost[places.drop > EDGE_DROP] += EDGE_COST
         cost += OUTSIDE_COST * np.maximum(np.abs(leaving - center) - step.disc.radius, 0.0)

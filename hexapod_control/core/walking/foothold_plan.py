@@ -26,6 +26,7 @@ from hexapod_control.core.robot import Point, Robot, Vector
 from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind
 from hexapod_control.core.sensing.progress_watch import RefusedCourse
 from hexapod_control.core.terrain.foothold_choice import (
+    ROUGHNESS,
     Foothold,
     FootholdChooser,
     GroundView,
@@ -248,6 +249,8 @@ def _words(missing: Missing) -> str:
             return "the ground there is unknown"
         case NoFoothold.BLOCKED:
             return "the leg would touch the ground"
+        case _ if abs(missing.drop) <= ROUGHNESS:
+            return "the ground there is uneven"
         case _ if missing.drop > 0.0:
             return f"drop of {height}"
         case _:
