@@ -25,6 +25,7 @@ SPEED_SHARE, TABLE_SHARE, SWING_SAMPLES = 0.7, 0.99, 21
 
 MACHINE = robot("phantomx")
 CAPABILITIES = Capabilities.of(MACHINE)
+TINY = 1e-9  # rounding
 HEIGHT = MACHINE.walk.height
 
 
@@ -201,7 +202,7 @@ def test_with_the_speed_first_the_stride_centers_move_and_then_the_lift_becomes_
     top = envelope.limit(gait, HEIGHT, 2.0, direction.scaled(100.0)).twist
     found = [envelope.limit(gait, HEIGHT, 2.0, top.scaled(k / 50)).adaptation for k in range(20, 51)]
     assert found[0] == UNADAPTED and found[-1].moved == 1.0 and found[-1].lift_share < 1.0
-    assert all(a.moved <= b.moved and a.lowered <= b.lowered for a, b in pairwise(found))
+    assert all(a.moved <= b.moved + TINY and a.lowered <= b.lowered + TINY for a, b in pairwise(found))
     assert any(0.0 < each.moved < 1.0 for each in found)
     assert all(each.lowered == 0.0 or each.moved == 1.0 for each in found)
 
