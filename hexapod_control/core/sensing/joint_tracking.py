@@ -128,7 +128,7 @@ class JointTracking(Copyable):
         """Work [J] of the planted feet along a motion [m, m, rad] of the body in this tick; 0 while it is unknown."""
         if not self.known or self._last is None:
             return 0.0
-        past = int(self.delay)
+        past = min(int(self.delay), len(self._joints) - 2)
         share = self.delay - past  # half a tick of a fast joint is as much torque as a load
         planned = ((1.0 - share) * self._joints[past] + share * self._joints[past + 1]).tolist()
         work = 0.0

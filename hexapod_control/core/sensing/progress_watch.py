@@ -34,6 +34,9 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind, tilt_angle
 
 WATCHED_S = 4.0
+FEW_LEGS = 4  # stand on two feet at times, which tell less of the way ...
+FEW_WATCHED_S = 5.0  # ... so more of it is watched ...
+FEW_MIN_SHARE = 0.3  # ... and less of it suffices
 PART_S = 0.5  # of the watched time, after which it is judged again
 LAST_PARTS = 2  # in which a robot that makes way has come free
 MIN_SHARE = 0.35  # of the executed way, that is left
@@ -109,6 +112,9 @@ class ProgressWatch(Copyable):
     def __init__(self, robot: Robot) -> None:
         """Starts without a mishap."""
         self._names = robot.leg_names
+        few = len(robot.legs) <= FEW_LEGS
+        self._watched = FEW_WATCHED_S if few else WATCHED_S  # [s]
+        self._least = FEW_MIN_SHARE if few else MIN_SHARE
         self.radius = robot.foothold_radius  # [m]
         self._parts: list[_Part] = []
         self._now = _Part()
@@ -141,7 +147,7 @@ class ProgressWatch(Copyable):
             errors=tuple(map(max, now.errors, errors)) if now.errors and errors else now.errors or errors,
         )
         if self._now.time >= PART_S:
-            self._parts = [*self._parts, self._now][-round(WATCHED_S / PART_S) :]
+            self._parts = [*self._parts, self._now][-round(self._watched / PART_S) :]
             self._now = _Part()
             self._judge(sample)
 
@@ -155,18 +161,18 @@ class ProgressWatch(Copyable):
     def _judge(self, sample: ProgressSample) -> None:
         names = ("time", "known", "way", "wanted", "made", "pushed")
         time, known, way, wanted, made, pushed = (sum(getattr(part, name) for part in self._parts) for name in names)
-        if time < WATCHED_S - 0.5 * PART_S or known < MIN_KNOWN_SHARE * time or way <= 0.0:
+        if time < self._watched - 0.5 * PART_S or known < MIN_KNOWN_SHARE * time or way <= 0.0:
             return
         share = made * time / known / way
         pushed = pushed if pushed > HARD_PUSH * way else 0.0
         left = share - pushed / way
-        least = HELD_SHARE if self._drags_a_leg() else MIN_SHARE
+        least = HELD_SHARE if self._drags_a_leg() else self._least
         if left >= least or wanted - left * way < MIN_MISSED * self.radius:
             return
         last = self._parts[-LAST_PARTS:]
         if sum(part.made - max(part.pushed, 0.0) - least * part.way for part in last) >= 0.0:
             return  # it has come free
-        text = f"the robot makes no way: in {WATCHED_S:g} s its feet have made {100.0 * max(share, 0.0):.0f} % of it"
+        text = f"the robot makes no way: in {self._watched:g} s its feet have made {100.0 * max(share, 0.0):.0f} % of it"
         remedy = "it stops; drive another way, or lift it over, then command zero before the same way again"
         mishap = Mishap(MishapKind.HINDERED, f"{text}; {self._cause(sample, pushed / way)}: {remedy}")
         self.refused.refuse(sample.executed, mishap)

@@ -22,7 +22,8 @@ from hexapod_control.servos.settings.servo_section import servo_settings
 @pytest.fixture
 def short(monkeypatch):
     """One tour through a few poses, after which everything counts as known."""
-    for name, value in (("POSES", 2), ("MIN_TOURS", 1), ("GOOD_DEVIATION", 1.0), ("MAX_DEVIATION", 1.0)):
+    known = dict.fromkeys(("GOOD_ZERO", "GOOD_LENGTH", "MAX_DEVIATION"), 1.0)
+    for name, value in {"POSES": 2, "SHORT_TOURS": 0, **known}.items():
         monkeypatch.setattr(self_calibration, name, value)
     monkeypatch.setattr(pose_recording, "SETTLE_S", 0.4)
 

@@ -217,6 +217,7 @@ def test_diagnostics_show_rate_source_and_last_refusal(bench):
         "pose": "found",
         "gait": "tripod",
         "lift scale": "1.00",
+        "top speeds": "nan nan nan",
         "command source": "/probe",
         "driven by": "none",
         "course": "standing",
