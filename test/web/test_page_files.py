@@ -17,7 +17,7 @@ DRAWING = ("/", "/lab.html")  # pages of the robot
 COMMON = PAGES / "common"
 ASKING = sorted(folder.name for folder in PAGES.iterdir() if folder != COMMON)
 LINK = re.compile(r'(?:href|src)="([^"#:]+)"')
-IMPORT = re.compile(r'(?:from|import\(|new URL\()\s*"(\./[^"]+|\.\./[^"]+)"')
+IMPORT = re.compile(r'(?:from|import\(|new URL\(|register\()\s*"(\./[^"]+|\.\./[^"]+)"')
 
 
 def loaded(path, files):

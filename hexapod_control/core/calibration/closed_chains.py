@@ -34,10 +34,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hexapod_control.core.calibration.chain_estimate import (
+    USUAL_NOISE,
+    USUAL_PRIOR,
+    ChainEstimate,
+    ChainNoise,
+    ChainPrior,
+    Corrections,
+    Mask,
+    StandingPose,
+)
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Point, Robot
-
-Mask = NDArray[np.bool_]
 
 MIN_POSES = 3
 MIN_FEET = 3  # planted in a pose
@@ -58,73 +66,6 @@ SAME_SLIP = 0.05  # relative change of the slip in a round, up to which it is fo
 LOADS = (0.2, 2.0)  # even shares of the weight, within which the slip depends on the load
 FREEDOM = 2.0  # of Student's t distribution of the steps
 LOOSE = 1.0  # [1/m^2] information about the place of a foot in the air
-
-
-@dataclass(frozen=True, slots=True)
-class StandingPose:
-    """What was measured in one pose, at rest."""
-
-    joints: Array  # (n, 3) [rad]
-    tilt: Point | None = None  # [rad] roll and pitch by the IMU
-    loads: tuple[float, ...] = ()  # of the feet in even shares of the weight, 0 in the air; empty: all bear the same
-    stance: int = 0  # number of the stance: in another one, all feet have new places
-
-
-@dataclass(frozen=True, slots=True)
-class ChainNoise:
-    """Standard deviations of what is measured. The slip from pose to pose is estimated."""
-
-    angle: float = math.radians(0.1)  # [rad] of a joint angle
-    height: float = 0.00015  # [m] of a foot
-    jitter: float = 0.0001  # [m] of a foot about its place
-    tilt: float = math.radians(0.2)  # [rad] of the IMU, in one pose
-
-
-@dataclass(frozen=True, slots=True)
-class ChainPrior:
-    """Standard deviations of the corrections before anything is measured."""
-
-    zero: float = math.radians(3.0)  # [rad] of a joint
-    length_share: float = 0.02  # of a length
-    length: float = 0.0015  # [m] of a length, at least
-    hip: float = 0.001  # [m] of a hip along each axis
-    mounting: float = math.radians(4.0)  # [rad] of the IMU about each axis
-    floor: float = math.radians(0.4)  # [rad] of the floor against the horizontal
-    bump: float = 0.003  # [m] of the floor under a foot
-
-
-@dataclass(frozen=True, slots=True)
-class Corrections:
-    """What is to be added to the robot file; or the standard deviations of that."""
-
-    zeros: Array  # (n, 3) [rad] to add to the measured angles
-    lengths: Array  # (n, 3) [m]
-    hips: Array  # (n, 3) [m] in base_link
-    mounting: Array  # (3,) [rad] of the IMU: roll, pitch and yaw of its axes in base_link
-    bumps: Array  # (n,) [m] height of the floor under each foot
-
-
-@dataclass(frozen=True, slots=True)
-class ChainEstimate:
-    """The corrections with their deviations, and how well they explain the poses."""
-
-    corrections: Corrections
-    deviations: Corrections
-    priors: Corrections
-    residuals: Array  # (m, n, 3) [m] of the feet from their places, along x, y, z of the floor
-    places: Array  # (m, n, 2) [m] of the feet on the floor
-    weights: Array  # (m, n) of the feet, from 0 to 1
-    slip: float  # [m] standard deviation of the steps of the feet along each axis
-    scale: float  # of the residuals, in standard deviations
-    converged: bool
-
-    @property
-    def misfit(self) -> Array:
-        """Typical distance (n,) [m] of each foot from where it stands: median over the poses."""
-        fixed = self.places - np.median(self.places, axis=0)
-        apart = self.residuals + np.concatenate([fixed, np.zeros((*fixed.shape[:2], 1))], -1)
-        median: Array = np.median(np.linalg.norm(apart, axis=-1), axis=0)
-        return median
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +137,8 @@ class ClosedChains:
     def __init__(
         self,
         robot: Robot,
-        noise: ChainNoise = ChainNoise(),
-        prior: ChainPrior = ChainPrior(),
+        noise: ChainNoise = USUAL_NOISE,
+        prior: ChainPrior = USUAL_PRIOR,
     ) -> None:
         legs = robot.legs
         self._robot = robot
@@ -520,7 +461,8 @@ class ClosedChains:
             np.diag(self._information) + flat.T @ flat,
             self._information * x.common + flat.T @ rows.residuals.ravel(),
         )
-        common, poses = x.common + change, x.poses + of_poses[:, :6]
+        common = x.common + change
+        poses = x.poses + of_poses[:, :6]
         places = x.places + of_poses[:, 6:].reshape(m, n, 2)
         return _Unknowns(common, poses, places, self._rolled(common, poses, measured)), covariance
 

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hexapod_control.core.calibration.closed_chains import MIN_FEET, Mask, StandingPose
+from hexapod_control.core.calibration.chain_estimate import Mask, StandingPose
+from hexapod_control.core.calibration.closed_chains import MIN_FEET
 from hexapod_control.core.calibration.pose_choice import travel_time
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose

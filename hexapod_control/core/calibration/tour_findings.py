@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from hexapod_control.core.calibration.closed_chains import ChainEstimate, Mask
+from hexapod_control.core.calibration.chain_estimate import ChainEstimate, Mask
 from hexapod_control.core.calibration.pose_recording import PoseTour
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.whole_body import joints_in_pose

@@ -296,9 +296,10 @@ def plan_at_rest(context: PlannerContext, state: RobotState) -> TickPlan:
 def published(plan: TickPlan, context: PlannerContext, legs: WalkingLegs | None = None) -> TickPlan:
     """Returns the plan for all legs, from that of the walking legs (by default the present ones), with their trims."""
     plan = for_whole_robot(plan, legs or context.legs)
-    joints = None if plan.joint_angles is None else context.feedback.sharing.trimmed(plan.joint_angles)
-    if joints is None or joints is plan.joint_angles:
+    sharing = context.feedback.sharing
+    if plan.joint_angles is None or not any(sharing.heights + sharing.slopes):
         return plan
+    joints = sharing.trimmed(plan.joint_angles)
     return plan._replace(
         joint_angles=joints,
         feet=None if plan.feet is None else forward(context.legs.whole, joints),

@@ -172,7 +172,8 @@ class ProgressWatch(Copyable):
         last = self._parts[-LAST_PARTS:]
         if sum(part.made - max(part.pushed, 0.0) - least * part.way for part in last) >= 0.0:
             return  # it has come free
-        text = f"the robot makes no way: in {self._watched:g} s its feet have made {100.0 * max(share, 0.0):.0f} % of it"
+        part = 100.0 * max(share, 0.0)
+        text = f"the robot makes no way: in {self._watched:g} s its feet have made {part:.0f} % of it"
         remedy = "it stops; drive another way, or lift it over, then command zero before the same way again"
         mishap = Mishap(MishapKind.HINDERED, f"{text}; {self._cause(sample, pushed / way)}: {remedy}")
         self.refused.refuse(sample.executed, mishap)

@@ -28,13 +28,8 @@ from hexapod_control.config.file_replacement import replace_file
 from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.section_writer import save_text, with_values
 from hexapod_control.config.sentence import Sentence
-from hexapod_control.core.calibration.closed_chains import (
-    ChainEstimate,
-    ChainNoise,
-    ClosedChains,
-    Corrections,
-    StandingPose,
-)
+from hexapod_control.core.calibration.chain_estimate import ChainEstimate, ChainNoise, Corrections, StandingPose
+from hexapod_control.core.calibration.closed_chains import ClosedChains
 from hexapod_control.core.calibration.pose_choice import POSES, CalibrationPoses
 from hexapod_control.core.calibration.pose_recording import PoseTour
 from hexapod_control.core.calibration.tour_findings import estimate_finding, tour_finding

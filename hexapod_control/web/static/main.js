@@ -498,7 +498,7 @@ function frame(now) {
   scene?.draw(now);
 }
 
-if (location.protocol === "https:") navigator.serviceWorker?.register("sw.js").catch(() => {}); // of an untrusted certificate
+if (location.protocol === "https:") navigator.serviceWorker?.register("./sw.js").catch(() => {}); // of an untrusted certificate
 settings.setTheme();
 showPicture(load("picture") ?? "space");
 people.show();

@@ -47,8 +47,8 @@ def test_a_robot_file_is_kept_under_a_new_name_and_one_that_is_not_valid_is_refu
     assert asked(page, "upload", text=PHANTOMX) == {"name": "my_robot_2.yaml"}
     before = names(folder)
     refusal = asked(page, "upload", text=PHANTOMX.replace("swing_time:", "swing_tme:"))["refusal"]
-    assert re.search(r"my_robot_3\.yaml:\d+: walk\.swing_tme: ", refusal)
-    assert "is not valid YAML" in asked(page, "upload", text="a: [")["refusal"]
+    assert re.match(r"line \d+: walk\.swing_tme: is unknown, .* did you mean swing_time\?", refusal["text"])
+    assert "is not valid YAML" in asked(page, "upload", text="a: [")["refusal"]["text"]
     assert names(folder) == before and (folder / "my_robot.yaml").read_text() == PHANTOMX
 
 

@@ -10,7 +10,8 @@ import pytest
 from support.kits.hidden_robot import HiddenRobot
 
 from hexapod_control.config.robots.robot_file import load
-from hexapod_control.core.calibration.closed_chains import ChainNoise, ClosedChains, StandingPose
+from hexapod_control.core.calibration.chain_estimate import ChainNoise, StandingPose
+from hexapod_control.core.calibration.closed_chains import ClosedChains
 from hexapod_control.core.calibration.pose_choice import CalibrationPoses
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility

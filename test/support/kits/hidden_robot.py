@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hexapod_control.core.calibration.closed_chains import StandingPose
+from hexapod_control.core.calibration.chain_estimate import StandingPose
 from hexapod_control.core.calibration.pose_choice import travel_time
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG, solve_leg
