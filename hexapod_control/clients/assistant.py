@@ -60,7 +60,7 @@ BEGIN_S = 5.0  # for the robot to begin a motion
 READY_S = 10.0  # for all topics and services of the robot to be there
 END_S = 1.0  # for a stop to be answered
 APPROVAL_S = 60.0  # for a person to permit a motion
-IMAGE_S = 3.0  # for the next image of the camera
+ANSWER_S = 3.0  # for the next image of the camera, or the description of the robot
 SLICE_DEG = 90.0  # largest turn between two headings that are approached one after the other
 ALONE = np.zeros((0, 2))  # obstacles: none are seen
 MAP_AGE_S = 3.0  # without a newer map, after which nothing is seen
@@ -303,6 +303,9 @@ class Assistant:
 
     def description(self) -> str:
         """The URDF of the robot. Raises RobotError."""
+        deadline = time.monotonic() + ANSWER_S
+        while not self._robot.description and time.monotonic() < deadline:
+            time.sleep(POLL_S)
         if not self._robot.description:
             raise RobotError("no node publishes robot_description: is the robot running?")
         return self._robot.description
@@ -313,10 +316,10 @@ class Assistant:
             raise RobotError(f"no node publishes {IMAGE_TOPIC}: has the robot a camera, and does its driver run?")
         image = self._robot.next_image()
         try:
-            return image.result(IMAGE_S)
+            return image.result(ANSWER_S)
         except TimeoutError:
             image.cancel()
-            raise RobotError(f"no image has come for {IMAGE_S:g} s: look at the node of the camera") from None
+            raise RobotError(f"no image has come for {ANSWER_S:g} s: look at the node of the camera") from None
 
     def faults(self) -> dict[str, str]:
         """What is wrong, by node, with what to do; empty if all is well. Raises RobotError."""

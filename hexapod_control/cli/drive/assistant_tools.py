@@ -44,7 +44,11 @@ def server(assistant: Assistant) -> MCPServer[Any]:
     made: MCPServer[Any] = MCPServer("hexapod", instructions=INSTRUCTIONS, log_level="ERROR")
     for tool in (*_reports(assistant), *(_motions(assistant) if moves else ())):
         made.add_tool(tool)
-    made.resource("hexapod://robot", title="URDF of the robot", mime_type="application/xml")(assistant.description)
+
+    @made.resource("hexapod://robot", title="URDF of the robot", mime_type="application/xml")
+    async def robot() -> str:
+        return await asyncio.to_thread(assistant.description)
+
     for path in sorted(share("docs").glob("*.md")):
         _add_page(made, path)
     return made
