@@ -27,7 +27,7 @@ from sensor_msgs.msg import CompressedImage, PointCloud2
 from std_msgs.msg import String
 
 from hexapod_control.bringup.process_supervisor import StopSignal
-from hexapod_control.clients.bounded_wait import POLL_S, POSTURE_S, BoundedWait, EndRequested
+from hexapod_control.clients.bounded_wait import DISCOVERY_S, POLL_S, POSTURE_S, BoundedWait, EndRequested
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.motion_client import MotionClient, MotionProgress
 from hexapod_control.clients.patrol_client import PatrolClient
@@ -340,7 +340,7 @@ class Assistant:
             while self._motion is not None and time.monotonic() < deadline:
                 self.end_motion()
                 time.sleep(POLL_S)
-            return self._ask(Motion(self._stop), urgent=True).answer.result(3.0 * END_S)
+            return self._ask(Motion(self._stop), urgent=True).answer.result(DISCOVERY_S + 2.0 * END_S)
 
     def walk(self, forward: float, left: float) -> Motion:
         """Walks to a place [m] as seen from the robot, without turning. Raises QuantityError or RobotError."""
@@ -454,7 +454,7 @@ class Assistant:
 
     def _stop(self, wait: BoundedWait) -> str:
         missing = "no node offers the service stop: is the robot running?"
-        wait.until(lambda: self._robot.has_service("stop"), END_S, missing)
+        wait.until(lambda: self._robot.has_service("stop"), DISCOVERY_S, missing)
         wait.request("stop", END_S)
         return "the robot stops with its feet down"
 
