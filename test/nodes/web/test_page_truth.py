@@ -230,7 +230,7 @@ def test_pose_gait_and_speed_are_those_of_the_robot_in_every_window_and_after_a_
     assert told.text("#step", watcher) == "Request control"
     watcher.click("#step")
     told.until(lambda: told.text("#banner-text") == "Linux 2 requests control.")
-    assert told.text("#step", watcher) == "Cancel request"
+    told.until(lambda: told.text("#step", watcher) == "Cancel request", what="that the request waits")
     told.page.click("#banner-no")
     told.until(lambda: told.page.js("document.querySelector('#banner').hidden"))
     assert told.page.js("hexapod.people.drives")
