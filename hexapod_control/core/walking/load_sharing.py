@@ -46,8 +46,8 @@ STANDING_DEAD_ZONE_M = 0.0006  # ... and at rest, where friction bears a part of
 MIN_LEVER = 0.2  # of the tibia, on which a femur turns a foot
 MIN_LOAD_SHARE = 0.3  # of the planned loads, that is measured while the robot stands on its feet
 TRIM_SPEED = 0.02  # [m/s] at which a foot moves to its trim ...
-FIXED_POINT_STEPS = 3  # after which a trim that depends on the angle it is subtracted from is exact to 1e-5 rad
 SLOPE_SPEED = 1.0  # [1/s] ... and its slope changes
+FIXED_POINT_STEPS = 3  # after which a trim that depends on the angle it is subtracted from is exact to 1e-5 rad
 USUAL_LATE = 0.4  # of the sag of a standing robot: height error of all feet at touch-down that is none, but dynamics
 MIN_REACH_CHANGE = 0.04  # of the reach: with less its slope is hardly known
 
@@ -306,10 +306,6 @@ class LoadSharing(Copyable):
 def _reach(leg: Leg, femur: float, tibia: float) -> float:
     """How far [m] a foot is from the axis of its femur, horizontally, with these joint angles [rad]."""
     return leg.femur.length * math.cos(femur) + leg.tibia.length * math.cos(femur + tibia)
-
-
-def _beyond(value: float, zone: float) -> float:
-    return math.copysign(max(abs(value) - zone, 0.0), value)
 
 
 def _within(values: Sequence[float], most: float) -> tuple[float, ...]:
