@@ -89,7 +89,7 @@ _PLANNER = NodeRow(
             "stand_on_start",
             "tf_frame_prefix",
         ),
-        *("adaptive_touch_down", "imu_levelling"),
+        *("adaptive_touch_down", "map_footholds", "imu_levelling"),
     ),
     remaps=_same("cmd_vel"),
     needs=("inverse_kinematics",),
@@ -186,6 +186,12 @@ GRAPHS: Mapping[str, tuple[NodeRow, ...]] = {
         NodeRow("rviz2", "rviz2", _same("use_sim_time")),
     ),
 }
+# Arguments with the map of the ground, unless the user gives others: the robot steps where it sees and feels the ground.
+WITH_MAP: Mapping[str, ParameterValue] = {
+    "odometry_mode": WITH_SLOPE,
+    "map_footholds": True,
+    "adaptive_touch_down": True,
+}
 WALKING = ("sim", "bringup")  # graphs that one process can run
 WITH_PAGE = ("sim", GAZEBO)  # graphs that start the page by default
 
@@ -213,7 +219,7 @@ def specs(
     if "bus" in values:
         values.setdefault("servo_port", str(Path(tempfile.gettempdir(), f"hexapod_bus_{os.getpid()}")))
     if graph in (*WALKING, GAZEBO) and values.setdefault("terrain_map", _has_camera(values)):
-        values.setdefault("odometry_mode", WITH_SLOPE)
+        values.update({name: value for name, value in WITH_MAP.items() if name not in values})
     frames = _frames_node(graph, values, in_launch_file=in_launch_file)
     return tuple(_spec(row, values) for row in GRAPHS[graph] if _enabled(row, graph, values, frames))
 

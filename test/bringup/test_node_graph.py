@@ -77,11 +77,21 @@ def test_imu_driver_is_started_if_the_robot_file_has_an_imu_or_on_request():
     assert "imu_driver" in by_name("bringup", robot="phantomx", imu="true")
 
 
-def test_the_terrain_is_mapped_if_there_is_a_depth_camera_or_on_request_with_the_height_of_the_ground():
-    for graph, given in (("sim", {"depth_camera": "front"}), ("bringup", {"terrain_map": "true"})):
-        nodes = by_name(graph, **given)
+def test_the_ground_is_mapped_and_the_map_is_used_if_there_is_a_depth_camera_or_on_request(tmp_path):
+    eyed = tmp_path / "eyed.yaml"
+    phantomx = (ROOT / "config" / "robots" / "phantomx.yaml").read_text()
+    eyed.write_text(f"{phantomx}\ncameras:\n  eye: {{position: [0.1, 0.0, 0.1], rpy_deg: [0, 40, 0]}}\n")
+    mounted = {"robot": eyed}
+    given = (("sim", {"depth_camera": "front"}), ("sim", mounted), ("bringup", mounted), ("gazebo", mounted))
+    for graph, arguments in (*given, ("bringup", {"terrain_map": "true"})):
+        nodes = by_name(graph, **arguments)
         assert "terrain_map" in nodes
         assert nodes["odometry"].parameters["mode"] == "legs_imu_3d"
+        planner = nodes["gait_planner"].parameters
+        assert planner["map_footholds"] is planner["adaptive_touch_down"] is True
+    blind = by_name("sim", robot=eyed, map_footholds="false", adaptive_touch_down="false")["gait_planner"].parameters
+    assert blind["map_footholds"] is blind["adaptive_touch_down"] is False
+    assert "map_footholds" not in by_name("sim", robot=eyed, terrain_map="false")["gait_planner"].parameters
     assert by_name("sim", depth_camera="front", odometry_mode="legs")["odometry"].parameters["mode"] == "legs"
     assert "terrain_map" not in by_name("sim", depth_camera="front", terrain_map="false")
     for graph in WALKING:
