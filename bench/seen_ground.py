@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import PointCloud2
@@ -142,21 +143,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     file = load(options.robot)
     settings = {
         **{"world": options.world, "seed": options.seed, "reality": "typical", "reality_seed": options.seed},
-        **dict(pair.split("=", 1) for pair in options.set),
+        **{name: float(value) for name, value in (pair.split("=", 1) for pair in options.set)},
     }
     with private_domain(), tempfile.TemporaryDirectory(prefix="hexapod_bench_") as folder:
         recording = Path(folder, "run.npz")
         world, ended = _walk(options, settings, recording)
         print(ended, flush=True)
         if options.record:
-            render_recording(recording, Simulation(file.robot, urdf(file), world), options.record)
+            render_recording(recording, Simulation(file.robot, urdf(file), world), options.record, lambda _: "")
     return 0 if ended.startswith("passed") else 1
 
 
-def _walk(options: argparse.Namespace, settings: dict[str, object], recording: Path) -> tuple[WorldSettings, str]:
+def _walk(options: argparse.Namespace, settings: dict[str, Any], recording: Path) -> tuple[WorldSettings, str]:
     known = {argument.name for argument in node_graph.arguments("sim")}
     given = {name: value for name, value in settings.items() if name in known}
-    more = {name: float(str(value)) for name, value in settings.items() if name not in known}
+    more = {name: value for name, value in settings.items() if name not in known}
     more |= {"record": str(recording)} if options.record else {}
     more |= {"sim_speed_factor": options.pace} if options.pace != 1.0 else {}
     given |= {"robot": options.robot, "depth_camera": options.camera, "web": False, "use_sim_time": options.pace != 1.0}
@@ -167,7 +168,7 @@ def _walk(options: argparse.Namespace, settings: dict[str, object], recording: P
         if spec.executable == "gait_planner" and options.fault == "shifted":
             spec = replace(spec, remaps={**spec.remaps, "terrain_map": SHIFTED_MAP})
         specs.append(spec)
-    world = WorldSettings(**{**{k: v for k, v in settings.items()}}).fitted(load(options.robot).robot)
+    world = WorldSettings(**settings).fitted(load(options.robot).robot)
     begin = time.monotonic()
 
     def show(line: str) -> None:

@@ -224,7 +224,8 @@ SECTIONS: Mapping[str, str] = {  # of a robot file, in the words above its keys
 OF_ROS = ("/rosout", "/parameter_events", "/parameter_events_descriptors")  # of every node
 GLOBAL = ("/clock", "/tf", "/tf_static", "/diagnostics")
 OF_EVERY_NODE = ("/clock", "/parameter_events", "/rosout", "robot_nodes")  # topics in the policy of SROS2
-SOMETIMES = ("image_raw/compressed", "camera_info", "*/_service_event")  # topics that a robot has with a parameter only
+# topics that a robot has with a parameter only, or beside Nav2
+SOMETIMES = ("image_raw/compressed", "camera_info", "*/_service_event", "speed_limit")
 ACTIONS = ("change_posture", "guide_feet", "play_motion")
 OWN_SERVICES = tuple(
     f"*/{name}"

@@ -94,14 +94,19 @@ ARGUMENTS = {
         Argument("stand_on_start", TRUTH, "stand up as soon as the pose is known"),
         Argument("sit_on_exit", TRUTH, "the robot sits down before its torque is switched off at the end", "true"),
         Argument(
-            "adaptive_touch_down", TRUTH, "a foot stops at an early contact, and moves down until it touches the ground; "
+            "adaptive_touch_down",
+            TRUTH,
+            "a foot stops at an early contact, and moves down until it touches the ground; "
             "empty: if terrain_map is started",
         ),
-        Argument("map_footholds", TRUTH, "step where terrain_map shows a place to stand; empty: if it is started"),
+        Argument("map_footholds", TRUTH, "step where terrain_map shows a place to stand; empty: with terrain_map"),
         Argument("imu_levelling", TRUTH, "keep the body level by the IMU"),
         Argument("enable_odom_tf", TRUTH, "odometry broadcasts odom -> base_footprint (false with robot_localization)"),
         Argument(
-            "odometry_mode", TEXT, "commanded, legs, legs_imu or legs_imu_3d; empty: legs, or legs_imu_3d if terrain_map is started", choices=ODOMETRY_MODES
+            "odometry_mode",
+            TEXT,
+            "commanded, legs, legs_imu or legs_imu_3d; empty: legs, or legs_imu_3d if terrain_map is started",
+            choices=ODOMETRY_MODES,
         ),
         Argument("terrain_map", TRUTH, "start terrain_map; empty: if the robot has a depth camera"),
         Argument("tf_frame_prefix", TEXT, "prefix of every frame id, for several robots in one tf tree"),

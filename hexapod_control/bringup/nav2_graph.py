@@ -121,6 +121,9 @@ def arguments() -> tuple[Argument, ...]:
         ),
         Argument("ekf", TRUTH, "odometry of robot_localization; start the robot with enable_odom_tf:=false", "false"),
         Argument(
+            "terrain_map", TRUTH, "what the robot's terrain_map sees is an obstacle, too; empty: if it has a camera"
+        ),
+        Argument(
             "params_file", TEXT, "Nav2 parameters, used unchanged; empty: config/nav2.yaml filled in for this robot"
         ),
     )
@@ -186,9 +189,10 @@ def _trees(values: Mapping[str, ParameterValue], folder: Path, section: Mapping[
 def _described(values: Mapping[str, ParameterValue]) -> Nav2Robot:
     robot = load(str(values["robot"]))
     try:
-        return describe(robot.robot, str(values.get("gait", "")))
+        described = describe(robot.robot, str(values.get("gait", "")))
     except ValueError as error:
         raise GraphError(f"{robot.path}: {error}") from None
+    return replace(described, sees=bool(values.get("terrain_map", described.sees)))
 
 
 def _map(values: Mapping[str, ParameterValue]) -> str:
@@ -268,7 +272,7 @@ def _adapt(
                 continue
             if key in FRAME_KEYS and (text != MAP_FRAME or values["slam"]):
                 owner[key] = _frame(prefix + text, path, key)
-            elif key == "topic" and path in COSTMAPS and text.startswith("/") and namespace:
+            elif key in ("topic", "map_topic") and path in COSTMAPS and text.startswith("/") and namespace:
                 owner[key] = f"/{namespace}{text}"
 
 

@@ -186,7 +186,7 @@ GRAPHS: Mapping[str, tuple[NodeRow, ...]] = {
         NodeRow("rviz2", "rviz2", _same("use_sim_time")),
     ),
 }
-# Arguments with the map of the ground, unless the user gives others: the robot steps where it sees and feels the ground.
+# Arguments with terrain_map, unless the user gives others: the robot steps where it sees ground, and feels it.
 WITH_MAP: Mapping[str, ParameterValue] = {
     "odometry_mode": WITH_SLOPE,
     "map_footholds": True,

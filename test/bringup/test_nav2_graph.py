@@ -14,6 +14,7 @@ from support.paths import DATA, ROOT
 from hexapod_control.bringup import nav2_graph
 from hexapod_control.bringup.launch_arguments import ARGUMENTS, GraphError
 from hexapod_control.config.robots.nav2_parameters import TREES
+from hexapod_control.config.robots.robot_file import resolve
 from hexapod_control.config.shipped_files import share
 from hexapod_control.ros.distribution import stamped_by_default
 
@@ -101,6 +102,24 @@ def test_namespace_and_frame_prefix_reach_every_node_that_needs_them():
     assert frames == {"spider/map", "spider/odom", "spider/base_footprint"}
     costmap = parameters(planned, "/spider/local_costmap/local_costmap")
     assert costmap["obstacle_layer"]["scan"]["topic"] == "/spider/scan"
+    assert costmap["terrain_layer"]["map_topic"] == "/spider/traversability"
+
+
+def test_the_ground_that_a_robot_sees_is_a_layer_of_the_costmap_that_rolls_with_it(tmp_path):
+    eyed = tmp_path / "eyed.yaml"
+    camera = "cameras:\n  eye: {position: [0.1, 0, 0.1], rpy_deg: [0, 40, 0]}\n"
+    eyed.write_text(f"{resolve('phantomx').read_text()}\n{camera}")
+    for given, seen in (
+        ({}, False),
+        ({"terrain_map": "true"}, True),
+        ({"robot": eyed}, True),
+        ({"robot": eyed, "terrain_map": "false"}, False),
+    ):
+        planned = nav2_graph.plan({"slam": "true", **given})
+        costmap = parameters(planned, "/local_costmap/local_costmap")
+        assert costmap["terrain_layer"]["enabled"] is seen
+        assert costmap["rolling_window"] is True and costmap["plugins"].index("terrain_layer") == 0
+        assert "terrain_layer" not in parameters(planned, "/global_costmap/global_costmap")["plugins"]
 
 
 def test_robots_share_the_frame_of_a_saved_map(map_file):

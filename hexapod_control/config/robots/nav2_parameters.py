@@ -87,6 +87,7 @@ class Nav2Robot:
     acceleration: Twist  # [m/s^2, m/s^2, rad/s^2] from rest to that velocity
     deceleration: Twist  # [m/s^2, m/s^2, rad/s^2] back to rest, positive
     footprint: tuple[Point, ...]  # [m] in base_footprint, counter-clockwise
+    sees: bool  # the ground, with a depth camera
 
     @property
     def radius(self) -> float:
@@ -108,7 +109,7 @@ def describe(robot: Robot, gait: str = "") -> Nav2Robot:
     top = Twist(*(_floor(SPEED_SHARE * v) for v in _walk_controller(capabilities, row).maxima()))
     axes = (Twist(top.vx, 0.0, 0.0), Twist(0.0, top.vy, 0.0), Twist(0.0, 0.0, top.wz))
     up, down = zip(*(_rates(_walk_controller(capabilities, row), capabilities, goal) for goal in axes), strict=True)
-    return Nav2Robot(top, Twist(*up), Twist(*down), footprint(capabilities))
+    return Nav2Robot(top, Twist(*up), Twist(*down), footprint(capabilities), bool(robot.cameras))
 
 
 def _walk_controller(capabilities: Capabilities, gait: Gait) -> WalkController:
@@ -206,7 +207,10 @@ def values(robot: Nav2Robot, model_dt: float, time_steps: int) -> dict[str, obje
         **_prefixed(BEHAVIORS, spin),
         **_prefixed(f"{BEHAVIORS}.backup", drive),
         **_prefixed(f"{BEHAVIORS}.drive_on_heading", drive),
-        **_prefixed("local_costmap.local_costmap.ros__parameters", {**costmap, "width": window, "height": window}),
+        **_prefixed(
+            "local_costmap.local_costmap.ros__parameters",
+            {**costmap, "width": window, "height": window, "terrain_layer.enabled": robot.sees},
+        ),
         **_prefixed("global_costmap.global_costmap.ros__parameters", costmap),
     }
 

@@ -144,6 +144,7 @@ class GaitPlannerNode(GuardedNode):
         self._overruns += dt > LATE_PERIODS * self._period
         self._report_late(dt - self._period)
         self.terrain.show()
+        self.derating.on_ground(self.terrain.speed_share)
         step = min(dt, MAX_TICK_PERIODS * self._period)
         plan = self.player.step(step)
         self.mishaps.watch()
@@ -258,6 +259,7 @@ class GaitPlannerNode(GuardedNode):
         self._ticks = 0
         self._counted = now
         self.velocity.check_publishers()
+        self.derating.every_second()
         self.mishaps.repeat()
         if self.planner.view.on_feet:
             self.sensors.watch()

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Pose
+from rclpy.publisher import Publisher
 from sensor_msgs.msg import MultiDOFJointState
 from std_msgs.msg import Float64, String
 from std_srvs.srv import Trigger
@@ -38,6 +39,7 @@ from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
 from hexapod_control.nodes.gait_planner.velocity_filter import Ignored, VelocityFilter
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.ros.message_types import message_class
 from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED, SAMPLES
 from hexapod_control.ros.row_messages import FootLayout, MessageError
 from hexapod_control.ros.started_files import keep_section
@@ -334,26 +336,62 @@ def _pose_text(pose: BodyPose) -> str:
     return "(" + ", ".join(f"{name} {value:.3g}" for name, value in pose._asdict().items() if value) + ")"
 
 
+SPEED_LIMIT = message_class("nav2_msgs/msg/SpeedLimit")  # None where that package is not installed
+LEAST_PERCENT = 1.0  # of a SpeedLimit, in which 0 means that there is none
+
+
 class SpeedDerating:
-    """Passes the share to the planner, which slows the walk and reduces `velocity_limits`."""
+    """Passes the share to the planner, which slows the walk and reduces `velocity_limits`, and to Nav2.
+
+    It is the least one of what the servos and the ground allow.
+    """
 
     def __init__(self, node: GuardedNode, planner: Planner) -> None:
-        """The share is 1 until a message arrives."""
-        self.value = 1.0
+        """The share of the servos is 1 until a message arrives."""
+        self._servos = 1.0
+        self._ground = 1.0
         self._node = node
         self._planner = planner
         node.create_subscription(Float64, "speed_share", self.on_speed_share, LATCHED)
+        self._limit: Publisher | None = None  # of SpeedLimit, from when Nav2 listens on
+
+    @property
+    def value(self) -> float:
+        """The share."""
+        return min(self._servos, self._ground)
 
     def on_speed_share(self, message: Float64) -> None:
-        """Applies a new share, clamped to 0 to 1. Raises MessageError if it is not finite."""
+        """Applies a new share of the servos, clamped to 0 to 1. Raises MessageError if it is not finite."""
         if not math.isfinite(message.data):
             raise MessageError(f"must be a number from 0 to 1, is {message.data}")
         share = min(message.data, 1.0) if message.data >= MIN_SPEED_SHARE else 0.0
-        if share != self.value:
+        if share != self._servos:
             level = ReportLevel.WARNING if share < 1.0 else ReportLevel.OK
             self._node.report("speed_share", level, f"the servos allow {100 * share:.0f} % of the speed")
-        self.value = share
-        self._planner.change_settings(speed_share=share)
+        self._servos = share
+        self._apply()
+
+    def on_ground(self, share: float) -> None:
+        """Applies the share that the ground around the robot allows, in every tick."""
+        if share != self._ground:
+            self._ground = share
+            self._apply()
+
+    def _apply(self) -> None:
+        self._planner.change_settings(speed_share=self.value)
+        self._publish()
+
+    def every_second(self) -> None:
+        """Publishes the share for a controller of Nav2 that has been started later, too."""
+        if self._limit is None and SPEED_LIMIT is not None and self._node.count_subscribers("speed_limit"):
+            self._limit = self._node.create_publisher(SPEED_LIMIT, "speed_limit", COMMAND)
+        self._publish()
+
+    def _publish(self) -> None:
+        if self._limit is not None:
+            message = SPEED_LIMIT(percentage=True, speed_limit=max(100.0 * self.value, LEAST_PERCENT))
+            message.header.stamp = self._node.get_clock().now().to_msg()
+            self._limit.publish(message)
 
 
 TOPIC = "pause"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hexapod_control.config.ros_names import frame, frame_prefix, topic
 from hexapod_control.core.quantity import choice, number
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.terrain.traversability import MAX_SLOPE_DEG
 from hexapod_control.ros.parameters import FROM_ROBOT, ParameterError, RobotSettings
 from hexapod_control.ros.terrain_messages import without_grid_map
 
@@ -33,7 +34,7 @@ class TerrainMapSettings(RobotSettings):
     max_step: float = number(
         float("nan"), "m", 0.005, 1.0, "step that counts as free in traversability", **{**FROM_ROBOT, "live": False}
     )
-    max_slope_deg: float = number(30.0, "deg", 1.0, 60.0, "slope that counts as free in traversability")
+    max_slope_deg: float = number(MAX_SLOPE_DEG, "deg", 1.0, 60.0, "slope that counts as free in traversability")
     publish_grid_map: bool = choice(False, "publish the map as grid_map_msgs/GridMap on grid_map, too")
     odom_frame_id: str = choice("odom", "frame of the map", check=frame)
     tf_frame_prefix: str = choice("", "put before odom_frame_id and base_link", check=frame_prefix)

@@ -18,7 +18,7 @@ from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.config.section_writer import with_section
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.workspace.twist_limits import AxisLimits, TwistLimits, derate_limits
-from hexapod_control.nodes.gait_planner.request_input import SpeedDerating
+from hexapod_control.nodes.gait_planner.request_input import SPEED_LIMIT, SpeedDerating
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import LATCHED
@@ -58,6 +58,35 @@ def test_a_share_is_at_most_one_zero_if_it_is_tiny_and_reported_when_it_changes(
         assert (report.level, report.text) == (level, f"the servos allow {100 * share:.0f} % of the speed")
         derating.on_speed_share(messages.number(sent))
         assert node.sent_reports["speed_share"] is report
+
+
+@pytest.mark.parametrize("servos_first", [True, False])
+def test_the_least_share_of_servos_and_ground_counts_and_is_the_speed_limit_of_nav2(bench, servos_first):
+    node, planner = bench.add(GuardedNode("derated")), standing_planner("phantomx")
+    derating = SpeedDerating(node, planner)
+    calls = (lambda: derating.on_speed_share(messages.number(0.6)), lambda: derating.on_ground(0.4))
+    for call in calls if servos_first else calls[::-1]:
+        call()
+    assert derating.value == planner.view.settings.speed_share == 0.4
+    derating.on_ground(1.0)
+    assert derating.value == planner.view.settings.speed_share == 0.6
+
+
+@pytest.mark.skipif(SPEED_LIMIT is None, reason="the optional package nav2_msgs is not installed")
+def test_nav2_hears_of_the_share_as_a_speed_limit_once_it_listens(bench):
+    node, planner = bench.add(GuardedNode("derated")), standing_planner("phantomx")
+    derating = SpeedDerating(node, planner)
+    derating.every_second()
+    assert node.count_publishers("speed_limit") == 0
+    limits = bench.listen(SPEED_LIMIT, "speed_limit", QoSProfile(depth=10))  # as Nav2 subscribes
+    for share, percent in ((1.0, 100.0), (0.25, 25.0), (0.0, 1.0)):  # 0 would be no limit
+        derating.on_speed_share(messages.number(share))
+
+        def limited(percent=percent):
+            derating.every_second()
+            return limits and limits[-1].percentage and limits[-1].speed_limit == percent
+
+        bench.until(limited, pause=0.05)
 
 
 def test_the_planner_follows_the_share_through_a_change_of_gait_and_of_its_own_limits(bench):

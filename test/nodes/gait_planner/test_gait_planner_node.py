@@ -228,6 +228,7 @@ def test_diagnostics_show_rate_source_and_last_refusal(bench):
         "foot_states": "off",
         "imu/data": "off",
         "terrain_map": "off",
+        "speed share of the ground": "1.00",
     }
     assert "linear.x is nan" in values()[""]
     assert int(values()["overruns"]) >= 0
