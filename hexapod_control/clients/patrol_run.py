@@ -7,7 +7,7 @@ import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,12 +19,12 @@ from hexapod_control.clients.patrol_client import PatrolClient
 from hexapod_control.clients.robot_client import COMMAND_PERIOD_S
 from hexapod_control.clients.robot_search import why_no_robot
 from hexapod_control.config.errors import DONE, FAILED, RobotError
+from hexapod_control.config.waypoint_file import PatrolRoute
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, wrap
 from hexapod_control.core.steering.path_following import (
     Pursuit,
     PursuitCommand,
     PursuitPhase,
-    PursuitSettings,
     Waypoint,
 )
 
@@ -102,13 +102,13 @@ class PatrolRun:
     """One patrol: call `prepare`, `go`, `close`. They raise EndRequested and RobotError."""
 
     def __init__(
-        self, robot: PatrolClient, pursuit: Pursuit, result: PatrolResult, stop: StopSignal, blind: bool
+        self, robot: PatrolClient, pursuit: Pursuit, result: PatrolResult, wait: BoundedWait, blind: bool
     ) -> None:
         self._robot = robot
         self._pursuit = pursuit
         self._result = result
         self._blind = blind
-        self._wait = BoundedWait(robot, stop)
+        self._wait = wait
         self._begin = 0.0  # [s] time of the odometry
         self._reported = 0.0  # [s] steady time of the last line of progress
         self._drawn = -math.inf  # [s] of the last scan in the picture
@@ -269,12 +269,17 @@ def _error_text(goal: Waypoint, pose: Pose) -> str:
 
 
 def follow(
-    robot: PatrolClient, waypoints: Sequence[Waypoint], settings: PursuitSettings, stop: StopSignal, *, blind: bool
+    robot: PatrolClient,
+    route: PatrolRoute,
+    stop: StopSignal,
+    *,
+    blind: bool,
+    check: Callable[[], None] = lambda: None,
 ) -> tuple[int, PatrolResult]:
-    """Walks a robot along waypoints. Returns the exit code and the data of the map."""
-    pursuit = Pursuit(waypoints, settings)
-    result = PatrolResult(pursuit.waypoints, settings.tolerance, settings.radius)
-    walk = PatrolRun(robot, pursuit, result, stop, blind)
+    """Walks a robot along a route; `check` as in BoundedWait. Returns the exit code and the data of the map."""
+    pursuit = Pursuit(route.waypoints, route.settings)
+    result = PatrolResult(pursuit.waypoints, route.settings.tolerance, route.settings.radius)
+    walk = PatrolRun(robot, pursuit, result, BoundedWait(robot, stop, check), blind)
     code = DONE
     try:
         walk.prepare()

@@ -88,7 +88,7 @@ class MotionFileError(FileError):
 class WaypointFileError(FileError):
     """A file of waypoints that cannot be used."""
 
-    kind = "waypoint"
+    kind = "route"
     example = "e.g. waypoints: [{x: 1.0, y: 0.5, yaw_deg: 90}]"
 
 

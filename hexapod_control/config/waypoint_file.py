@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hexapod_control.config.document import DocumentEntry, read
 from hexapod_control.config.errors import WaypointFileError
 from hexapod_control.config.file_replacement import replace_file
 from hexapod_control.config.schema import ChoiceRow, NumberRow, refuse_unknown, yaml_text
+from hexapod_control.config.shipped_files import file_path
 from hexapod_control.core.names import file_stem
 from hexapod_control.core.quantity import Quantity
 from hexapod_control.core.steering.path_following import PursuitHeading, PursuitSettings, Waypoint
@@ -38,10 +39,14 @@ class PatrolRoute:
     waypoints: tuple[Waypoint, ...]
     settings: PursuitSettings
 
+    def repeated(self, count: int) -> PatrolRoute:
+        """The route walked several times."""
+        return replace(self, waypoints=self.waypoints * count)
 
-def load_route(path: Path) -> PatrolRoute:
-    """Reads a file of waypoints. Raises WaypointFileError."""
-    root = read(path, WaypointFileError)
+
+def load_route(name_or_path: str | Path) -> PatrolRoute:
+    """Reads a file of waypoints, or one of config/routes by its name. Raises WaypointFileError."""
+    root = read(file_path("routes", name_or_path, WaypointFileError), WaypointFileError)
     refuse_unknown(root, dict.fromkeys(("waypoints", *(row.key for row in SETTINGS))))
     entry = root.children.get("waypoints")
     if entry is None:

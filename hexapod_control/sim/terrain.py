@@ -351,10 +351,10 @@ def course(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
     way.start(spec, floor)
     for row in range(RUBBLE_ROWS):
         for column in range(round(2.0 * WAY_HALF_WIDTH_M / BLOCK_SIDE_M)):
-            top = float(random.uniform(-settings.block_height, settings.block_height))
+            height = float(random.uniform(-settings.block_height, settings.block_height))
             left = column * BLOCK_SIDE_M - WAY_HALF_WIDTH_M
             span = (row * BLOCK_SIDE_M, (row + 1) * BLOCK_SIDE_M)
-            way.ground(spec, f"{row}_{column}", span, top, floor=floor, across=(left, left + BLOCK_SIDE_M))
+            way.ground(spec, f"{row}_{column}", span, height, floor=floor, across=(left, left + BLOCK_SIDE_M))
     steps = [(LANDING_M, 0.0), *flight, (LANDING_M, top)]
     _steps(spec, way, RUBBLE_ROWS * BLOCK_SIDE_M, steps, floor)
 

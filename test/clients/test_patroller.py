@@ -16,6 +16,7 @@ from support.real_time.ros_bench import VELOCITY_TYPE, plain
 from hexapod_control.clients import patrol_run
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.patrol_client import PatrolClient
+from hexapod_control.config.waypoint_file import PatrolRoute
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp
 from hexapod_control.core.steering.obstacle_avoidance import Scan
@@ -95,10 +96,9 @@ def start():
 
         def patrol():
             with PatrolClient(ConnectionOptions(stamped=stamped_by_default())) as patroller:
-                goals = [Waypoint(*place) for place in places]
-                run.code, run.result = patrol_run.follow(
-                    patroller, goals, PursuitSettings(radius=0.2, **settings), asked, blind=False
-                )
+                goals = tuple(Waypoint(*place) for place in places)
+                route = PatrolRoute(goals, PursuitSettings(radius=0.2, **settings))
+                run.code, run.result = patrol_run.follow(patroller, route, asked, blind=False)
 
         threads.append(threading.Thread(target=patrol))
         threads[-1].start()

@@ -8,7 +8,6 @@ import dataclasses
 import importlib
 import os
 import sys
-from pathlib import Path
 
 from hexapod_control.bringup.process_supervisor import end_with_parent, stop_requests
 from hexapod_control.cli.bounded_options import InputError, add_number, add_robot, output_file
@@ -16,15 +15,15 @@ from hexapod_control.clients import connection_options
 from hexapod_control.config.errors import FAILED
 from hexapod_control.config.robots import saved_capabilities
 from hexapod_control.config.robots.nav2_parameters import describe
-from hexapod_control.config.robots.robot_file import load
+from hexapod_control.config.robots.robot_file import RobotFile, load
 from hexapod_control.config.shipped_files import use_venv_prefix
-from hexapod_control.config.waypoint_file import load_route
+from hexapod_control.config.waypoint_file import PatrolRoute, load_route
 from hexapod_control.core.quantity import Quantity
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the subcommand."""
-    parser.add_argument("--waypoints", type=Path, required=True, metavar="FILE", help="YAML file of the waypoints")
+    parser.add_argument("--waypoints", required=True, metavar="FILE", help="YAML file of the waypoints")
     add_robot(parser)
     parser.add_argument("--gait", default="", help="gait of the robot (default: that of the robot file)")
     add_number(parser, "--loops", Quantity("", 1, 10_000, "repetitions of the file", 1, whole=True))
@@ -34,16 +33,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     connection_options.add_arguments(parser, "nav_vel")
 
 
-def run(args: argparse.Namespace) -> int:
-    """Walks the patrol. Returns 0 if all waypoints were reached or after Ctrl-C, else 1. Raises InputError."""
-    route = load_route(args.waypoints)
-    robot = load(args.robot)
+def route_of(name_or_path: str, robot: RobotFile, gait: str) -> PatrolRoute:
+    """A file of waypoints for a robot in a gait, whose radius is kept free. Raises InputError, WaypointFileError."""
+    route = load_route(name_or_path)
     saved_capabilities.enable()
     try:
-        radius = describe(robot.robot, args.gait).radius
+        radius = describe(robot.robot, gait).radius
     except ValueError as error:
         raise InputError(f"{robot.path}: {error}") from None
-    settings = dataclasses.replace(route.settings, radius=radius)
+    return dataclasses.replace(route, settings=dataclasses.replace(route.settings, radius=radius))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Walks the patrol. Returns 0 if all waypoints were reached or after Ctrl-C, else 1. Raises InputError."""
+    route = route_of(args.waypoints, load(args.robot), args.gait)
     if args.out:
         importlib.import_module("matplotlib")  # a missing library is reported before the walk
     use_venv_prefix()
@@ -52,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     from hexapod_control.clients.patrol_run import follow
 
     with stop_requests() as stop, PatrolClient(connection_options.connection(args)) as robot_client:
-        code, result = follow(robot_client, route.waypoints * args.loops, settings, stop, blind=args.blind)
+        code, result = follow(robot_client, route.repeated(args.loops), stop, blind=args.blind)
     if args.out and result.odometry:
         from hexapod_control.clients.patrol_run import draw
 

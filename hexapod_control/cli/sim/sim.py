@@ -7,6 +7,7 @@ import argparse
 from dataclasses import replace
 
 from hexapod_control.cli.bounded_options import HasArguments, InputError, add_number, add_robot, output_file
+from hexapod_control.cli.drive.patrol import route_of
 from hexapod_control.cli.sim.world_options import add_world, given_options, world_settings
 from hexapod_control.config.errors import DONE
 from hexapod_control.config.robots import saved_capabilities
@@ -30,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gait", default="", help="gait to start with (default: the robot file's)")
     drive = parser.add_mutually_exclusive_group()
     drive.add_argument("--stay", action="store_true", help="drive from the page only, until Ctrl-C")
+    drive.add_argument("--waypoints", metavar="FILE", help="walk a patrol, see hexapod patrol, and end")
     drive.add_argument("--demo", action="store_true", help="run the scripted drive even with a terminal")
     add_number(parser, "--segment", Quantity("s", 1.4, 600.0, "length of each part of the drive", "3 s or 3 cycles"))
     film = output_file("a film", (".gif", ".png"))
@@ -77,11 +79,12 @@ def run(args: argparse.Namespace) -> int:
     robot_file = load(args.robot)
     gait = _gait(robot_file.robot, args.gait)
     world = world_settings(args)
+    route = route_of(args.waypoints, robot_file, args.gait) if args.waypoints else None
     use_venv_prefix()
     try:
         from hexapod_control.cli.sim.simulation_run import SimulationRun
 
-        return SimulationRun(args, robot_file, gait, world, given_options(args)).run()
+        return SimulationRun(args, robot_file, gait, world, given_options(args), route).run()
     except KeyboardInterrupt:  # Ctrl-C before the nodes start or after they have ended
         return DONE
 

@@ -21,10 +21,13 @@ from hexapod_control.bringup.process_supervisor import NodeExitError, StopSignal
 from hexapod_control.clients.bounded_wait import POSTURE_S, BoundedWait, EndRequested, drive_limit
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.keyboard_pilot import HELP, KeyboardPilot
+from hexapod_control.clients.patrol_client import PatrolClient
+from hexapod_control.clients.patrol_run import follow
 from hexapod_control.clients.robot_client import SimulationClient
 from hexapod_control.clients.terminal import Terminal, TerminalClosed
 from hexapod_control.config.errors import DONE, FAILED, RobotError
 from hexapod_control.config.robots.robot_file import RobotFile
+from hexapod_control.config.waypoint_file import PatrolRoute
 from hexapod_control.core.gait.gait_table import Gait, GaitSelection
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, log, wrap
 from hexapod_control.core.reality import IDEAL, MEASURED, TYPICAL, WORN
@@ -83,6 +86,7 @@ class SimulationRun:
         gait: GaitSelection,
         world: WorldSettings,
         world_options: Mapping[str, object],
+        route: PatrolRoute | None = None,
     ) -> None:
         """Accepts checked arguments; `world_options` are the settings of the world that the user gave."""
         self._args = args
@@ -90,7 +94,8 @@ class SimulationRun:
         self._gait = gait
         self._world = world
         self._world_options = world_options
-        self._interactive = sys.stdin.isatty() and not (args.demo or args.stay)
+        self._route = route  # of a patrol
+        self._interactive = sys.stdin.isatty() and not (args.demo or args.stay or args.waypoints)
         self._page = ""  # its address
         self._output: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
 
@@ -127,13 +132,13 @@ class SimulationRun:
             stop_requests() as stop,
             self._terminal() as terminal,
             Supervisor(self.specs(recording), self._line) as supervisor,
-            SimulationClient(
+            (PatrolClient if self._route else SimulationClient)(
                 ConnectionOptions(args.namespace, stamped_by_default())
             ) as robot,  # after the supervisor: rclpy starts threads
         ):
             session = SimulationSession(robot, supervisor, stop)
             try:
-                self._drive(session, terminal)
+                code = self._drive(session, terminal)
             except EndRequested:
                 code = _leave(session)
             except RobotError as failure:
@@ -183,18 +188,23 @@ class SimulationRun:
         self._output = terminal.line
         return terminal
 
-    def _drive(self, session: SimulationSession, terminal: Terminal | None) -> None:
+    def _drive(self, session: SimulationSession, terminal: Terminal | None) -> int:
+        """Drives the robot. Returns the exit code."""
+        if self._route is not None:
+            session.ready()
+            sees = self._args.depth_camera or self._robot_file.robot.cameras
+            return session.patrol(self._route, blind=bool(sees))
         if terminal is not None:
             session.ready()
             for line in ("", *([f"  In the browser:  {self._page}"] if self._page else []), f"  {FIRST_KEYS}", ""):
                 terminal.line(line)
             session.play(terminal)
-            return
         if self._args.stay:
             session.stay()
         script = script_for(self._robot_file.robot, self._gait.fastest)  # while the nodes start
         session.ready()
         session.demonstrate(script, self._args.segment or default_segment_time(self._cycle))
+        return DONE
 
     @property
     def _cycle(self) -> float:
@@ -264,12 +274,13 @@ class SimulationSession:
     Raises EndRequested, RobotError and NodeExitError.
     """
 
-    def __init__(self, robot: SimulationClient, supervisor: Supervisor, stop: StopSignal) -> None:
+    def __init__(self, robot: SimulationClient | PatrolClient, supervisor: Supervisor, stop: StopSignal) -> None:
         self.robot = robot
         self.spans: list[DriveSpan] = []
         self.moving: tuple[float, float] = (0.0, 0.0)  # [s] of ground truth time: from standing to standing
         self._stop = stop
         self._graph = supervisor.graph
+        self._check = supervisor.check
         self._wait = BoundedWait(robot, stop, supervisor.check)
 
     def ready(self) -> None:
@@ -324,7 +335,15 @@ class SimulationSession:
         while True:
             self._wait.spin()
 
-    def play(self, terminal: Terminal) -> None:
+    def patrol(self, route: PatrolRoute, *, blind: bool) -> int:
+        """Walks a route, `blind` without the lidar, and sits down. Returns the exit code."""
+        robot = self.robot
+        assert isinstance(robot, PatrolClient)
+        code, _ = follow(robot, route, self._stop, blind=blind, check=self._check)
+        self.rest()
+        return code
+
+    def play(self, terminal: Terminal) -> NoReturn:
         """Drives by keyboard until the user wants to end."""
         robot = self.robot
         pilot = KeyboardPilot(self.robot, terminal)

@@ -52,6 +52,18 @@ def test_the_demonstration_follows_its_commands_and_leaves_no_process(start, tmp
 
 @pytest.mark.heavy
 @pytest.mark.physics
+def test_a_patrol_over_ground_that_is_seen_ends_at_its_last_waypoint(start, tmp_path):
+    route = tmp_path / "route.yaml"
+    route.write_text("waypoints: [{x: 0.1, y: 0.0, heading: free}]\ntolerance: 0.05\n")
+    command = start(*TOGETHER[1:], "--world", "course", "--depth-camera", "mast", "--waypoints", str(route))
+    assert command.end() == 0, command.text
+    assert "1 of 1 waypoints reached, at most " in command.text
+    assert "Traceback" not in command.text
+    assert not processes()
+
+
+@pytest.mark.heavy
+@pytest.mark.physics
 def test_over_an_emulated_bus_servo_loads_show_feet_on_the_ground_and_after_a_signal_the_robot_sits(start, bench):
     from nav_msgs.msg import Odometry
     from sensor_msgs.msg import MultiDOFJointState
@@ -139,6 +151,7 @@ def names(states):
         ),
         (["--record", "/no/such/folder/run.gif"], "its folder does not exist or is not writable"),
         (["--speed", "0"], "--speed: must be in [0.05, 10], is 0"),
+        (["--waypoints", "nowhere"], "is not a known route, known: course"),
         (["--segment", "nan"], "--segment: must be in [1.4, 600] s, is nan"),
     ],
 )
