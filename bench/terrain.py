@@ -183,7 +183,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--world", default="stairs", choices=WORLDS)
     parser.add_argument("--rise", type=float, default=0.0, help="[m] of a step; 0: 0.35 of femur and tibia")
     parser.add_argument("--tread", type=float, default=0.0, help="[m] of a step; 0: 1.5 of femur and tibia")
-    parser.add_argument("--count", type=int, default=5, help="steps up, and down")
+    parser.add_argument("--count", type=int, default=5, help="steps up, and down; posts")
     parser.add_argument("--height", type=float, default=0.04, help="[m] of blocks, up and down")
     parser.add_argument("--slope", type=float, default=30.0, help="[deg]")
     parser.add_argument("--seeds", nargs=2, type=int, default=(1, 8), help="the first one, and how many")
@@ -235,10 +235,10 @@ def world_of(options: argparse.Namespace, robot: Robot, seed: int) -> WorldSetti
         world=options.world,
         stair_rise=options.rise or 0.35 * max(leg.reach for leg in robot.legs),
         stair_tread=options.tread,
-        stair_count=options.count,
+        stair_count=max(options.count, 1),
         block_height=options.height,
         slope_deg=options.slope if seed % 2 else -options.slope,
-        obstacle_count=4,
+        obstacle_count=options.count,
         drop=0.25,
         seed=seed,
         way_yaw_deg=10.0,

@@ -133,6 +133,7 @@ class Adaptation:
     levelling: bool = False  # the body is kept level by an IMU
     course: float = 0.15  # largest correction of the walk, as a share of the speed of the feet; 0: none
     trim: float = 0.12  # largest trim of a foot, as a share of the walk height; 0: none
+    explores: bool = False  # feet probe ground that no sensor has seen, where a map of it is used
 
 
 @dataclass(frozen=True, slots=True)

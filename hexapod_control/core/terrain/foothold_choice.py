@@ -92,6 +92,7 @@ class Foothold(NamedTuple):
     at: Vector  # odom, as on the map
     path: tuple[float, ...]  # [m] as in SeenFoothold; empty for a foot that is on its way already
     even: bool = False  # the ground is as flat as the plane of the feet: the nominal foothold
+    probed: bool = False  # nothing is known about the ground: the foot feels for it
 
 
 EVEN_GROUND = Foothold((0.0, 0.0, 0.0), (), even=True)
@@ -289,6 +290,22 @@ class FootholdChooser:
         if isinstance(found, Missing):
             found = self._in_disc(view, step, twist, placement, plane, WIDER * step.disc.radius)
         return found
+
+    def explore(
+        self, view: GroundView, step: Step, twist: Twist, placement: Placement, plane: tuple[float, float, float]
+    ) -> Foothold | Missing:
+        """As `choose`, but ground that is unknown counts as that of the feet; a foothold on it is `probed`."""
+        found = self.choose(replace(view, radius=math.inf), step, twist, placement, plane)
+        if isinstance(found, Missing):
+            return found
+        at = found.at
+        if found.even:
+            x, y = exp(twist, step.until).apply(*step.nominal)
+            a, b, c = plane
+            at = view.to_odom(x, y, a * x + b * y + c)
+        if not math.isnan(view.height(*at[:2])):
+            return found
+        return Foothold(at, self._path(view, step.foot, at) if step.level is None else (), probed=True)
 
     def _in_disc(
         self,

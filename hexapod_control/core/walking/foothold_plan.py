@@ -8,6 +8,10 @@ base_footprint of the present tick.
 Contacts judge the map: where a foot touches down, some ground under its sole has to be at its height. A map that fits
 too few of the last touch-downs, or of which nothing newer comes, is not used: the feet feel the ground, and the robot
 walks slowly until a map fits again.
+
+Ground about which nothing is known is no foothold, unless it may be explored by feet: then a foot steps there as on the
+plane of the others, and searches the ground down to SEEN_DEPTH below it, while no other foot lifts off. If it finds
+none, the walk stops.
 """
 
 from __future__ import annotations
@@ -37,6 +41,7 @@ from hexapod_control.core.terrain.foothold_choice import (
 from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.core.walking.feet.foot_motion import LANDING, FootMotion
 from hexapod_control.core.walking.foot import Foot, SeenFoothold, Swing
+from hexapod_control.core.walking.terrain import SEEN_DEPTH
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.workspace.strides.stride_table import Disc
 
@@ -49,6 +54,7 @@ SLOW_SHARE = 0.5  # of the speed, without the map with which the robot has walke
 JUDGED = 8  # last touch-downs that are compared with the map ...
 DOUBTED = 3  # ... of which so many do not fit a map that is not used any more; one that fits again fits all
 MISFIT = 0.025  # [m] between a foot and the ground on the map
+PROBED_S = 1.0  # without contact, after which a foot has found no ground: it sinks SEEN_DEPTH in less than half of it
 
 
 SEEN_EVEN = SeenFoothold(math.nan, math.nan, 0.0, even=True)
@@ -91,6 +97,8 @@ class FootholdPlan(Copyable):
         self._start: Point | None = None  # [m] in odom, where the robot began to use the map
         self._felt = FELT * max(math.dist((0.0, 0.0), foothold) for foothold in robot.footholds)  # [m]
         self._planted: tuple[bool, ...] = (True,) * len(robot.legs)  # in the last tick
+        # [s] for which each foot has felt for unknown ground, 0 in the air; None: it does not
+        self._probing: tuple[float | None, ...] = (None,) * len(robot.legs)
 
     def see(self, grid: TerrainGrid | None, base: FramePose | None) -> None:
         """Takes the newest map and pose of base_link in odom: rotation (3, 3) and position (3,) [m]."""
@@ -116,9 +124,13 @@ class FootholdPlan(Copyable):
             self._start = None
         self.speed_share = SLOW_SHARE if sight in DOUBTS else 1.0
 
-    def step(self, dt: float, walk: WalkController, touching: Sequence[bool] | None) -> None:
-        """Chooses, and passes the footholds on to the walk, in a tick of `dt` [s]."""
+    def step(self, dt: float, walk: WalkController, touching: Sequence[bool] | None, *, explores: bool = False) -> None:
+        """Chooses, and passes the footholds on to the walk, in a tick of `dt` [s].
+
+        `explores` is whether feet may probe ground that is unknown; it needs contacts.
+        """
         motion = walk.motion
+        self._probe(dt, walk, touching)
         self._age += dt
         if self.sight is not Sight.NONE and self._age > OLD_S:
             self._turn_to(Sight.LOST)
@@ -147,7 +159,7 @@ class FootholdPlan(Copyable):
             self.forget(motion)
             return
         for leg in due:
-            self._choose(leg, view, walk)
+            self._choose(leg, view, walk, explores=explores and touching is not None)
         self._stop_before_missing(walk)
         motion.seen = tuple(map(partial(_seen, view), motion.feet, self._chosen))
 
@@ -171,6 +183,32 @@ class FootholdPlan(Copyable):
         self._chosen = (None,) * len(self._robot.legs)
         self._since = (math.inf,) * len(self._robot.legs)
         motion.seen = ()
+
+    def _probe(self, dt: float, walk: WalkController, touching: Sequence[bool] | None) -> None:
+        """Holds the other feet while one feels for unknown ground, and stops the walk if it finds none."""
+        motion = walk.motion
+        probing: list[float | None] = []
+        for leg, (foot, found, time) in enumerate(zip(motion.feet, self._chosen, self._probing, strict=True)):
+            if not foot.state.planted:
+                probing.append(0.0 if isinstance(found, Foothold) and found.probed else None)
+            elif time is None or touching is None or touching[leg]:
+                probing.append(None)
+            else:
+                probing.append(time + dt)
+        self._probing = tuple(probing)
+        if motion.terrain is not None:
+            motion.terrain.probing = any(time is not None and time > 0.0 for time in probing)
+        if self.refused.mishap is not None or walk.speed.twist.is_zero:
+            return
+        for name, time in zip(self._robot.leg_names, probing, strict=True):
+            if time is not None and time > PROBED_S:
+                text = f"{name} finds no ground within {1e3 * SEEN_DEPTH:.0f} mm below the other feet"
+                self._refuse(walk, f"{text}; it stops: drive another way")
+                return
+
+    def _refuse(self, walk: WalkController, text: str) -> None:
+        self.refused.refuse(walk.speed.twist, Mishap(MishapKind.NO_FOOTHOLD, text))
+        walk.halt()
 
     def _landed(self, motion: FootMotion, touching: Sequence[bool] | None) -> list[Vector]:
         """The feet [m] that have touched down in this tick."""
@@ -201,9 +239,7 @@ class FootholdPlan(Copyable):
             if motion.feet[leg].state.planted and motion.clock.stance_time(leg, 0.0) < DECIDED:
                 name = self._robot.leg_names[leg]
                 text = f"no foothold ahead of {name}: {_words(missing)}"
-                mishap = Mishap(MishapKind.NO_FOOTHOLD, f"{text}; it stops: drive another way")
-                self.refused.refuse(walk.speed.twist, mishap)
-                walk.halt()
+                self._refuse(walk, f"{text}; it stops: drive another way")
                 return
 
     @property
@@ -211,14 +247,15 @@ class FootholdPlan(Copyable):
         """Legs without a foothold, by row."""
         return {leg: found for leg, found in enumerate(self._chosen) if isinstance(found, Missing)}
 
-    def _choose(self, leg: int, view: GroundView, walk: WalkController) -> None:
+    def _choose(self, leg: int, view: GroundView, walk: WalkController, *, explores: bool) -> None:
         motion = walk.motion
         foot = motion.feet[leg]
         before = self._chosen[leg]
         step = _step(leg, foot, motion, walk, before if isinstance(before, Foothold) and not before.even else None)
         others = [_expected(other) for row, other in enumerate(motion.feet) if row != leg]
         plane = fit_plane(others) or (0.0, 0.0, 0.0)
-        found = self._chooser.choose(view, step, walk.speed.twist, walk.body.placement, plane)
+        choose = self._chooser.explore if explores else self._chooser.choose
+        found = choose(view, step, walk.speed.twist, walk.body.placement, plane)
         self._chosen = (*self._chosen[:leg], found, *self._chosen[leg + 1 :])
         self._since = (*self._since[:leg], 0.0, *self._since[leg + 1 :])
 

@@ -321,10 +321,13 @@ class LiftOffDelay(Copyable):
         lifting_off: Collection[int],
         dt: float,
         max_delay: float,
+        *,
+        probing: bool = False,
     ) -> bool:
         """Returns True if the legs (rows) in `lifting_off` must wait because fewer than three others touch the ground.
 
-        They wait at most `max_delay` [s], and without a limit while a foot drops. `dt` [s] is the duration of the tick.
+        Or because a foot is `probing`. They wait at most `max_delay` [s], and without a limit while a foot drops. `dt`
+        [s] is the duration of the tick.
         """
         self.waiting = False
         if not lifting_off:
@@ -338,7 +341,7 @@ class LiftOffDelay(Copyable):
             touches and leg not in lifting_off and not _early_in_swing(foot)
             for leg, (foot, touches) in enumerate(zip(feet, contacts, strict=True))
         )
-        if supporting >= MIN_SUPPORTING_FEET or self.waited >= max_delay:
+        if (supporting >= MIN_SUPPORTING_FEET and not probing) or self.waited >= max_delay:
             self.waited = 0.0
             return False
         self.waited += dt
@@ -379,6 +382,7 @@ class TerrainAdaptation(Copyable):
         self.max_offset = MAX_OFFSET_SHARE * height  # [m] maximum distance of a planted foot from the plane
         self.contacts: Sequence[bool] | None = None  # by foot; None: unknown
         self.roughness = 0.0  # of the ground, from 0 (flat) to 1
+        self.probing = False  # whether a foot feels for ground that nothing is known about: others wait for it
         self.feet = [FootContact() for _ in range(count)]
         self._lift_off_delay = LiftOffDelay()
         self._plane = SupportPlane()
@@ -415,7 +419,9 @@ class TerrainAdaptation(Copyable):
 
     def delays_lift_off(self, feet: Sequence[Foot], lifting_off: Collection[int], dt: float, max_delay: float) -> bool:
         """Returns True if lift-offs must wait for other feet to touch, at most `max_delay` [s]; see `LiftOffDelay`."""
-        return self._lift_off_delay.update(feet, self.contacts, lifting_off, dt, max_delay)
+        return self._lift_off_delay.update(
+            feet, self.contacts, lifting_off, dt, math.inf if self.probing else max_delay, probing=self.probing
+        )
 
     def meet_obstacles(self, leg: int, foot: Foot, lift_height: float, dt: float) -> None:
         """Before a foot moves: raises a swing over an edge, or ends one that is on the ground; `lift_height` in [m]."""

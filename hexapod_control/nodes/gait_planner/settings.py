@@ -79,6 +79,9 @@ class PlannerSettings(RobotSettings):
         "step where terrain_map, if it is published, shows a place to stand, and stop where there is none",
         **LIVE,
     )
+    explore_by_feet: bool = choice(
+        False, "step on ground that the map does not show, too: a foot feels for it, and the others wait", **LIVE
+    )
     grid_map: str = choice(
         "",
         "topic of grid_map_msgs/GridMap with a layer `elevation`, which is used in place of terrain_map",
@@ -131,7 +134,13 @@ class PlannerSettings(RobotSettings):
     @property
     def adaptation(self) -> Adaptation:
         """Enabled adaptations to the sensors."""
-        return Adaptation(self.adaptive_touch_down, self.imu_levelling, self.course_correction_max, self.foot_trim_max)
+        return Adaptation(
+            self.adaptive_touch_down,
+            self.imu_levelling,
+            self.course_correction_max,
+            self.foot_trim_max,
+            self.explore_by_feet,
+        )
 
     @property
     def mishap_detection(self) -> MishapDetection:

@@ -36,19 +36,23 @@ def walked(twist, grid, seconds, planner=None, here=START):
     planner = planner or standing_planner("phantomx")
     plans = []
     for _ in range(round(seconds / DT)):
-        planner.command(twist)
-        c, s = math.cos(here.yaw), math.sin(here.yaw)
-        rotation = np.array(((c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0)))
-        planner.see(
-            grid and replace(grid, time=DT * len(plans)),
-            None if grid is None else (rotation, np.array((here.x, here.y, walk_of(planner).body.height))),
-        )
-        before = [foot.at[:2] for foot in walk_of(planner).motion.feet]
-        plans.append(planner.step(DT))
-        standing = [leg for leg, foot in enumerate(walk_of(planner).motion.feet) if foot.planted]
-        contacts = plans[-1].contacts.tolist()
-        here = here @ fit_rigid([contacts[leg] for leg in standing], [before[leg] for leg in standing])
+        plan, here = tick(planner, twist, grid and replace(grid, time=DT * len(plans)), here)
+        plans.append(plan)
     return plans, planner, here
+
+
+def tick(planner, twist, grid, here):
+    """The plan of a tick on this ground, and where the robot is after it."""
+    planner.command(twist)
+    c, s = math.cos(here.yaw), math.sin(here.yaw)
+    rotation = np.array(((c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0)))
+    position = np.array((here.x, here.y, walk_of(planner).body.height))
+    planner.see(grid, None if grid is None else (rotation, position))
+    before = [foot.at[:2] for foot in walk_of(planner).motion.feet]
+    plan = planner.step(DT)
+    standing = [leg for leg, foot in enumerate(walk_of(planner).motion.feet) if foot.planted]
+    contacts = plan.contacts.tolist()
+    return plan, here @ fit_rigid([contacts[leg] for leg in standing], [before[leg] for leg in standing])
 
 
 @pytest.mark.parametrize("twist", COURSES)
@@ -107,6 +111,37 @@ def test_ground_that_no_camera_sees_counts_as_that_of_the_feet_about_the_start_a
     _, planner, here = walked(Twist(-0.06, 0.0, 0.0), grid, 12.0)
     assert "the ground there is unknown" in planner.view.mishap.text
     assert here.x > -0.3
+
+
+def explored(ends, seconds, explores=True):
+    """A walk on ground of which only 0.3 m are seen, and that ends at x [m]: the last plan, planner and place."""
+    grid = ground(lambda x, y: np.where(x < 0.3, 0.0, math.nan))
+    planner = standing_planner("phantomx")
+    planner.sensors.adaptation = Adaptation(touch_down=True, explores=explores)
+    here = START
+    for k in range(round(seconds / DT)):
+        feet = walk_of(planner).motion.feet
+        stands = [foot.z < 0.001 and here.apply(*foot.at[:2])[0] < ends for foot in feet]
+        planner.sensors.contacts.take([(5.0 + 1e-3 * k) * each for each in stands])  # no sensor repeats a number
+        stood = [foot.planted for foot in feet]
+        plan, here = tick(planner, FORWARD, replace(grid, time=DT * k), here)
+        lifts = [before and not foot.planted for before, foot in zip(stood, feet, strict=True)]
+        hangs = [before and not each for before, each in zip(stood, stands, strict=True)]
+        assert not (any(hangs) and any(lifts))
+    return plan, planner, here
+
+
+def test_ground_that_is_unknown_may_be_explored_by_feet_which_stop_the_walk_where_they_find_none():
+    _, planner, here = explored(9.0, 10.0)
+    assert planner.view.mishap is None and here.x > 0.4  # it walks on where ground is felt
+    plan, planner, here = explored(0.5, 14.0)
+    mishap = planner.view.mishap
+    assert mishap.kind is MishapKind.NO_FOOTHOLD and "finds no ground within 30 mm below the other feet" in mishap.text
+    assert plan.twist.is_zero and all(plan.planted)
+    over = [foot for foot in walk_of(planner).motion.feet if here.apply(*foot.at[:2])[0] > 0.5]
+    assert 0 < len(over) < 3 and all(foot.z > -0.04 for foot in over)
+    _, planner, here = explored(9.0, 10.0, explores=False)
+    assert here.x < 0.3
 
 
 def rough_ground(seed):
