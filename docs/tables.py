@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import cache
 from importlib import import_module
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -163,7 +163,7 @@ SERVICES: Mapping[str, str] = {
 }
 EXTRA_JOINTS = """\
 Optional: joints beside the legs, each under a name of its own, such as those of a camera head or a gripper: servos on
-the bus of the legs, which turn a box each. Joint and link are `NAME_joint` and `NAME_link`, in URDF, frames, simulation
+the bus of the legs, which move a box each. Joint and link are `NAME_joint` and `NAME_link`, in URDF, frames, simulation
 and `joint_states`.
 
 ```yaml
@@ -189,7 +189,30 @@ servos:
     tilt: {id: 20, direction: -1, center: 2048}
 ```
 
-The topic `extra_joint_targets` moves any of them, also while the robot walks:
+A joint turns, or slides if its `type` is prismatic; with `mimic` it has no servo of its own and moves with another,
+`multiplier` times as far. Two fingers on the racks of one pinion with a diameter of 16 mm:
+
+```yaml
+  left_finger:
+    type: prismatic
+    position: [0.13, 0.01, 0]
+    axis: [0, 1, 0]
+    lower: 0
+    upper: 0.02
+    travel_per_turn: 0.05        # pi * 16 mm
+    size: [0.03, 0.005, 0.02]
+    mass: 0.01
+  right_finger:
+    type: prismatic
+    mimic: left_finger
+    multiplier: -1
+    position: [0.13, -0.01, 0]
+    axis: [0, 1, 0]
+    size: [0.03, 0.005, 0.02]
+    mass: 0.01
+```
+
+The topic `extra_joint_targets` moves any of them that has a servo, in radians or metres, also while the robot walks:
 
 ```bash
 ros2 topic pub --once extra_joint_targets sensor_msgs/msg/JointState \\
@@ -198,7 +221,7 @@ ros2 topic pub --once extra_joint_targets sensor_msgs/msg/JointState \\
 
 They accelerate to at most 70 % of the servo's no-load speed and hold their last target. Torque, `arm`, E-STOP, battery
 and temperature are those of all servos: a hot one lets the robot sit. One that is lost, overloaded or changed is
-reported and stops nothing. Stability counts their mass where it is at rest; planned steps do not avoid what they turn.
+reported and stops nothing. Stability counts their mass where it is at rest; planned steps do not avoid what they move.
 A controller of ros2_control may send the targets: [extra joints](ros2-control.md#extra-joints)."""
 SECTIONS: Mapping[str, str] = {  # of a robot file, in the words above its keys
     "body": "The trunk, a box: collisions, inertia and the picture are made from it.",
@@ -489,6 +512,8 @@ def robot_file_lines() -> Iterator[schema.SchemaLine]:
         ("gaits.GAIT.", (*robot_keys.GAIT, robot_keys.LIFT_OFF.below("LEG"))),
         ("cameras.CAMERA.", robot_keys.CAMERA),
         ("extra_joints.NAME.", robot_keys.EXTRA_JOINT),
+        ("extra_joints.NAME.", chain.from_iterable(robot_keys.EXTRA_RANGES.values())),
+        ("extra_joints.NAME.", (robot_keys.EXTRA_MULTIPLIER, *robot_keys.EXTRA_OFFSETS.values())),
         ("extra_joints.NAME.", (robot_keys.EXTRA_SERVO,)),
         ("confirmed.", (robot_keys.CONFIRMED,)),
         ("odometry_scale.", robot_keys.ODOMETRY_SCALE),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
+from hexapod_control.config.schema import did_you_mean
 from hexapod_control.core.quantity import Quantity, QuantityError
 
 
@@ -26,9 +27,26 @@ class CommandFailedError(Exception):
 class OneLineParser(argparse.ArgumentParser):
     """A parser that raises InputError instead of printing its usage and exiting."""
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As in argparse. Raises InputError for words that this parser does not know, with the most similar option.
+
+        `Any`: the signature of argparse has overloads.
+        """
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._meant(unknown)}")
+        return found, unknown
+
     def error(self, message: str) -> NoReturn:
         """Raises InputError with the message of argparse and the remedy."""
         raise InputError(f"{message.removeprefix('argument ')}; see {self.prog} --help")
+
+    def _meant(self, unknown: Sequence[str]) -> str:
+        """A hint with the option most similar to the first unknown one."""
+        typed = next((word.partition("=")[0] for word in unknown if word.startswith("--")), "")
+        known = [name for action in self._actions for name in action.option_strings]
+        hint = did_you_mean(typed, known) if typed else ""
+        return f"; {hint}" if hint else ""
 
 
 def number(quantity: Quantity) -> Callable[[str], float]:

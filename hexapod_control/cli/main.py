@@ -20,6 +20,7 @@ from hexapod_control.cli.bounded_options import CommandFailedError, InputError, 
 from hexapod_control.config.errors import DONE, FAILED, INTERRUPTED, INVALID_INPUT, ArgumentError, FileError, RobotError
 from hexapod_control.config.missing_modules import missing_module
 from hexapod_control.config.ros_names import RosNameError
+from hexapod_control.config.schema import did_you_mean
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.names import printable
 
@@ -237,6 +238,9 @@ def main(words: Sequence[str] | None = None) -> int:
     chosen = next((word for word in words if not word.startswith("-")), None)
     try:
         complete(chosen)
+        if chosen is not None and chosen not in COMMANDS:
+            hint = did_you_mean(chosen, tuple(COMMANDS)) or f"known are {', '.join(COMMANDS)}"
+            raise InputError(f"{chosen}: no such command; {hint}; see hexapod --help")
         arguments = parser(chosen).parse_args(words)
         with notice(COMMANDS[arguments.command].computed):
             code = int(arguments.run(arguments))

@@ -251,29 +251,62 @@ class Camera:
 
 @dataclass(frozen=True, slots=True)
 class ExtraJoint:
-    """A joint that is no part of a leg, such as one of a camera head or a gripper, with the link that it turns.
+    """A joint that is no part of a leg, such as one of a camera head or a gripper, with the link that it moves.
 
-    At zero the frame of its link is the frame of the joint; the link is a box. Its mass is part of `Body.mass`.
+    It turns about its axis [rad], or slides along it [m], by ratio * angle of its servo + offset. At zero the frame of
+    its link is the frame of the joint; the link is a box. Its mass is part of `Body.mass`.
     """
 
     name: str  # of the joint without its suffix, and of the link
     parent: str  # link to which it is mounted: base_link, or that of an extra joint before it
     position: Vector  # [m] of a point on the axis, in the frame of the parent
     rpy: Vector  # [rad] roll, pitch and yaw of the joint's frame in that of the parent
-    axis: Vector  # unit vector in the frame of the joint; + turns counter-clockwise about it
-    joint: Joint
+    axis: Vector  # unit vector in the frame of the joint; + turns counter-clockwise about it, or slides along it
+    joint: Joint  # the servo with the range of its angle
     size: Vector  # [m] of the box, along x, y, z
     center: Vector  # [m] of the box in the frame of the link
     mass: float  # [kg] of the box, centered in it
+    slides: bool = False
+    ratio: float = 1.0  # [rad] or [m] of this joint per [rad] of the servo
+    offset: float = 0.0  # [rad] or [m] of this joint where the servo is at zero
+    mimics: str = ""  # the extra joint whose servo moves this one, too; empty for one with a servo of its own
+
+    def __post_init__(self) -> None:
+        _require(math.isfinite(self.ratio) and self.ratio != 0.0, f"ratio must be finite and not 0, is {self.ratio}")
 
     @property
     def rest(self) -> float:
-        """The angle [rad] of its links where it is not measured: zero, or the limit next to it."""
-        return min(max(0.0, self.joint.lower), self.joint.upper)
+        """The angle [rad] of its servo where it is not measured: of zero, or the limit next to it."""
+        return min(max(-self.offset / self.ratio, self.joint.lower), self.joint.upper)
+
+    def at(self, angle: float) -> float:
+        """Where the joint is [rad] or [m] at an angle [rad] of its servo."""
+        return self.ratio * angle + self.offset
+
+    def following(self, other: ExtraJoint) -> tuple[float, float]:
+        """Multiplier and offset [rad] or [m] of its motion in that of the joint that it mimics, as in a URDF."""
+        multiplier = self.ratio / other.ratio
+        return multiplier, self.offset - multiplier * other.offset
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Lower and upper end of its range [rad] or [m]."""
+        ends = self.at(self.joint.lower), self.at(self.joint.upper)
+        return min(ends), max(ends)
+
+    @property
+    def top_speed(self) -> float:
+        """[rad/s] or [m/s] with no load."""
+        return abs(self.ratio) * self.joint.no_load_speed
+
+    @property
+    def top_effort(self) -> float:
+        """[N m] or [N] of the servo at its stall torque."""
+        return self.joint.stall_torque / abs(self.ratio)
 
 
 class ExtraJointState(NamedTuple):
-    """What is measured of the extra joints, or else commanded; one value per joint."""
+    """What is measured of the servos of the extra joints, or else commanded; one value per servo."""
 
     angles: tuple[float, ...]  # [rad]
     velocities: tuple[float, ...]  # [rad/s]
@@ -298,6 +331,11 @@ class Robot:
     def __post_init__(self) -> None:
         legs = sum(leg.coxa.mass + leg.femur.mass + leg.tibia.mass for leg in self.legs)
         object.__setattr__(self, "mass", self.body.mass + legs)
+
+    @property
+    def extra_servos(self) -> tuple[ExtraJoint, ...]:
+        """The extra joints that have a servo of their own."""
+        return tuple(extra for extra in self.extra_joints if not extra.mimics)
 
     @property
     def leg_names(self) -> tuple[str, ...]:

@@ -118,6 +118,7 @@ class JointLayout:
         self._fixed = list(fixed.values())
         self._message = JointState(name=[*names, *fixed])
         self._with_extra = [*self._message.name, *extra]
+        self._extra = ExtraJointLayout(robot)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -171,28 +172,47 @@ class JointLayout:
             message.effort = array("d", np.ravel(efforts).tolist() + still)
         if extra is not None and extra.angles:
             message.name = self._with_extra
-            message.position.extend(extra.angles)
+            positions, speeds, forces = self._extra.states(extra)
+            message.position.extend(positions)
             if velocities is not None:
-                message.velocity.extend(extra.velocities)
+                message.velocity.extend(speeds)
             if efforts is not None:
-                message.effort.extend(extra.torques)
+                message.effort.extend(forces)
         return message
 
 
 class ExtraJointLayout:
-    """Converts sensor_msgs/JointState of any of the extra joints."""
+    """Converts sensor_msgs/JointState of any of the extra joints: [rad] of those that turn, [m] of those that slide."""
 
     def __init__(self, robot: Robot) -> None:
-        self.names = tuple(extra_joint_name(joint.name) for joint in robot.extra_joints)
+        servos = robot.extra_servos
+        self.names = tuple(extra_joint_name(joint.name) for joint in servos)
+        self._ratio = np.array([joint.ratio for joint in servos])
+        self._offset = np.array([joint.offset for joint in servos])
+        self._joints = robot.extra_joints
+        own = [joint.name for joint in servos]
+        self._servo = [own.index(joint.mimics or joint.name) for joint in robot.extra_joints]
+
+    def states(self, measured: ExtraJointState) -> tuple[list[float], list[float], list[float]]:
+        """Position, speed and effort of every extra joint; one without a servo of its own has no effort."""
+        rows = list(zip(self._joints, self._servo, strict=True))
+        positions = [joint.at(measured.angles[servo]) for joint, servo in rows]
+        speeds = [joint.ratio * measured.velocities[servo] for joint, servo in rows]
+        forces = [0.0 if joint.mimics else measured.torques[servo] / joint.ratio for joint, servo in rows]
+        return positions, speeds, forces
 
     def targets(self, message: JointState) -> tuple[Array, Array]:
-        """Returns angles (m,) [rad] and speeds [rad/s], NaN for joints not named and for speeds not given.
+        """Returns angles (m,) [rad] and speeds [rad/s] of the servos, NaN for joints not named and speeds not given.
 
         Raises MessageError.
         """
         names: list[str] = message.name
         for index, name in enumerate(names):
             if name not in self.names:
+                for joint in self._joints:
+                    if name == extra_joint_name(joint.name):
+                        master = extra_joint_name(joint.mimics)
+                        raise MessageError(f"joint {quoted(name)} follows {master}; send a target of that one")
                 joints = f"the extra joints are {', '.join(self.names)}"
                 known = joints if self.names else "the robot has no extra joints"
                 raise MessageError(f"joint {quoted(name)} is unknown; {known}")
@@ -207,10 +227,10 @@ class ExtraJointLayout:
         found[0, columns] = message.position
         if len(message.velocity):
             found[1, columns] = message.velocity
-        return found[0], found[1]
+        return (found[0] - self._offset) / self._ratio, found[1] / np.abs(self._ratio)
 
-    def angles(self, message: JointState) -> dict[str, float]:
-        """Returns the angles [rad] of the extra joints that a message of joint_states has, by name."""
+    def positions(self, message: JointState) -> dict[str, float]:
+        """Returns where the extra joints with a servo are [rad] or [m] by a message of joint_states, by name."""
         return {name: at for name, at in zip(message.name, message.position, strict=False) if name in self.names}
 
 

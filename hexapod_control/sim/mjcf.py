@@ -82,14 +82,14 @@ def _written(tree: ElementTree.Element, model: mujoco.MjModel) -> Iterator[tuple
             "diaginertia": model.body_inertia[massive],
         },
     )
-    hinges = [row for row in range(model.njnt) if model.jnt_type[row] == mujoco.mjtJoint.mjJNT_HINGE]
-    degrees = model.jnt_dofadr[hinges]
+    joints = [row for row in range(model.njnt) if model.jnt_type[row] != mujoco.mjtJoint.mjJNT_FREE]
+    degrees = model.jnt_dofadr[joints]
     yield (
         [joint for body in bodies for joint in body.findall("joint") if joint.get("type") != "free"],
         {
-            "pos": model.jnt_pos[hinges],
-            "axis": model.jnt_axis[hinges],
-            "range": model.jnt_range[hinges],
+            "pos": model.jnt_pos[joints],
+            "axis": model.jnt_axis[joints],
+            "range": model.jnt_range[joints],
             "armature": model.dof_armature[degrees],
             "damping": model.dof_damping[degrees],
             "frictionloss": model.dof_frictionloss[degrees],
@@ -101,9 +101,10 @@ def _written(tree: ElementTree.Element, model: mujoco.MjModel) -> Iterator[tuple
     yield [geom for body in bodies for geom in body.findall("geom")], {**shape, "friction": model.geom_friction}
     site = {"pos": model.site_pos, "quat": model.site_quat, "size": model.site_size}
     yield [each for body in bodies for each in body.findall("site")], site
-    limits = {"forcerange": model.actuator_forcerange}
+    limits = {"forcerange": model.actuator_forcerange, "gear": model.actuator_gear}
     gains = {"gainprm": model.actuator_gainprm, "biasprm": model.actuator_biasprm}
     yield tree.findall("actuator/general"), {**limits, **gains}
+    yield tree.findall("equality/joint"), {"polycoef": model.eq_data}
     for field, size in zip(tree.findall("asset/hfield"), model.hfield_size, strict=True):  # a world has one or none
         heights = model.hfield_data.reshape(model.hfield_nrow[0], model.hfield_ncol[0])[::-1]  # in a text +y is first
         yield [field], {"size": size[np.newaxis], "elevation": heights.reshape(1, -1)}

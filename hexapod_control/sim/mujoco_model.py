@@ -16,6 +16,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import JOINTS, extra_joint_name, extra_link_name, foot_name, joint_name
 from hexapod_control.core.reality import Reality
 from hexapod_control.core.robot import Joint, Leg, Robot, Vector
@@ -39,6 +40,51 @@ Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
+class ExtraServos:
+    """The servos of the extra joints (m,), and all joints (k,) that they move: q = ratio * angle + offset."""
+
+    position: Indices  # (k,) of the joints in qpos, those with a servo of their own first
+    velocity: Indices  # (m,) in qvel
+    servo: Indices  # (k,) that moves the joint
+    ratio: Array  # (k,) [rad/rad] or [m/rad]
+    offset: Array  # (k,) [rad] or [m]
+    limits: Array  # (2, m) [rad] lower and upper ends of the servos
+
+    @classmethod
+    def of(cls, robot: Robot, model: mujoco.MjModel) -> ExtraServos:
+        """Those of a robot in a compiled model."""
+        servos = robot.extra_servos
+        every = [*servos, *(extra for extra in robot.extra_joints if extra.mimics)]
+        joints = [model.joint(extra_joint_name(extra.name)) for extra in every]
+        names = [servo.name for servo in servos]
+        return cls(
+            position=np.array([joint.qposadr[0] for joint in joints], dtype=np.intp),
+            velocity=np.array([joint.dofadr[0] for joint in joints[: len(servos)]], dtype=np.intp),
+            servo=np.array([names.index(extra.mimics or extra.name) for extra in every], dtype=np.intp),
+            ratio=np.array([extra.ratio for extra in every]),
+            offset=np.array([extra.offset for extra in every]),
+            limits=np.array([(servo.joint.lower, servo.joint.upper) for servo in servos]).reshape(-1, 2).T,
+        )
+
+    def angles(self, data: mujoco.MjData) -> Array:
+        """Angles of the servos (m,) [rad]."""
+        own = slice(self.velocity.size)
+        found: Array = (data.qpos[self.position[own]] - self.offset[own]) / self.ratio[own]
+        return found
+
+    def speeds(self, data: mujoco.MjData) -> Array:
+        """Speeds of the servos (m,) [rad/s]."""
+        found: Array = data.qvel[self.velocity] / self.ratio[: self.velocity.size]
+        return found
+
+    def place(self, data: mujoco.MjData, angles: Array) -> Array:
+        """Puts all joints where the servos, at these angles (m,) [rad] in their ranges, have them. Returns these."""
+        clipped: Array = np.clip(angles, *self.limits)
+        data.qpos[self.position] = self.ratio * clipped[self.servo] + self.offset
+        return clipped
+
+
+@dataclass(frozen=True, slots=True)
 class MujocoModel:
     """A compiled model, and the indices of the robot's parts in its arrays."""
 
@@ -56,8 +102,7 @@ class MujocoModel:
     geom_obstacle: NDArray[np.bool_]  # per geom: True for walls, boxes and pillars
     has_obstacles: bool
     stall_torque: NDArray[np.float64]  # (n, 3) [N m]
-    extra_position: Indices  # (m,) of the extra joints in qpos; their servos follow those of the legs in ctrl
-    extra_velocity: Indices  # (m,) of the extra joints in qvel
+    extra: ExtraServos  # they follow those of the legs in ctrl
 
     @property
     def status(self) -> dict[str, object]:
@@ -96,8 +141,9 @@ def build(
                 spec.joint(name).solimp_friction[:2] = STICKING_IMPEDANCE
         _misplace(spec, leg, errors.hip[row], errors.length[row])
         _add_foot(spec, leg, robot.foot_radius)
-    for extra in robot.extra_joints:
-        _add_servo(spec, extra_joint_name(extra.name), servo_of(extra.joint, settings))
+    for extra in robot.extra_servos:
+        _add_servo(spec, extra_joint_name(extra.name), servo_of(extra.joint, settings), 1.0 / extra.ratio)
+    _tie_followers(spec, robot)
     _add_imu(spec, robot, errors)
     _add_payload(root, robot, settings.payload)
     _set_groups(spec)
@@ -160,21 +206,38 @@ def _set_options(spec: mujoco.MjSpec, settings: WorldSettings) -> None:
     spec.option.impratio = 100.0
 
 
-def _add_servo(spec: mujoco.MjSpec, name: str, servo: ServoModel) -> None:
+def _add_servo(spec: mujoco.MjSpec, name: str, servo: ServoModel, gear: float = 1.0) -> None:
+    """Adds a servo that turns by `gear` [rad] per [rad] or [m] of the joint."""
     joint = spec.joint(name)
     if joint is None:
         raise ValueError(f"the URDF has no joint {name!r}")
-    joint.damping = _leading(joint.damping, servo.damping)
-    joint.armature = servo.armature
-    joint.frictionloss = servo.friction
+    joint.damping = _leading(joint.damping, servo.damping * gear**2)
+    joint.armature = servo.armature * gear**2
+    joint.frictionloss = servo.friction * abs(gear)
     joint.actfrclimited = mujoco.mjtLimited.mjLIMITED_FALSE
     actuator = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+    actuator.gear[0] = gear
     actuator.gaintype = mujoco.mjtGain.mjGAIN_FIXED
     actuator.biastype = mujoco.mjtBias.mjBIAS_AFFINE
     actuator.gainprm[0] = servo.stiffness
     actuator.biasprm[1] = -servo.stiffness
     actuator.forcelimited = mujoco.mjtLimited.mjLIMITED_TRUE
     actuator.forcerange = [-servo.stall_torque, servo.stall_torque]
+
+
+def _tie_followers(spec: mujoco.MjSpec, robot: Robot) -> None:
+    """Ties the joints that mimic others to these: early versions of MuJoCo ignore <mimic> in a URDF."""
+    tied = {each.name1 for each in spec.equalities}
+    servos = {servo.name: servo for servo in robot.extra_servos}
+    for extra in robot.extra_joints:
+        name = extra_joint_name(extra.name)
+        if extra.mimics and name not in tied:
+            other = servos[extra.mimics]
+            multiplier, offset = extra.following(other)
+            tie = spec.add_equality(type=mujoco.mjtEq.mjEQ_JOINT, objtype=mujoco.mjtObj.mjOBJ_JOINT)
+            tie.name1 = name
+            tie.name2 = extra_joint_name(other.name)
+            tie.data[:2] = offset, multiplier
 
 
 def _leading(old: float | NDArray[np.float64], value: float) -> float | list[float]:
@@ -258,6 +321,8 @@ def _exclude_own_contacts(spec: mujoco.MjSpec, robot: Robot, poses: Iterable[NDA
     own = {base, *(model.body(extra_link_name(extra.name)).id for extra in robot.extra_joints)}
     model.geom_margin[:] = OWN_CLEARANCE_M
     data.qpos[2] = 10.0
+    extra = ExtraServos.of(robot, model)
+    extra.place(data, extra.angles(data))
     pairs: set[tuple[int, int]] = set()
     for joints in poses:
         for row, leg in enumerate(robot.legs):
@@ -277,7 +342,6 @@ def _exclude_own_contacts(spec: mujoco.MjSpec, robot: Robot, poses: Iterable[NDA
 def _index(robot: Robot, settings: WorldSettings, spec: mujoco.MjSpec) -> MujocoModel:
     model = spec.compile()
     names = [[joint_name(leg.name, key) for key in JOINTS] for leg in robot.legs]
-    extra = [extra_joint_name(joint.name) for joint in robot.extra_joints]
     feet = [foot_name(leg.name) for leg in robot.legs]
     body_foot = np.full(model.nbody, -1)
     for row, foot in enumerate(feet):
@@ -299,8 +363,7 @@ def _index(robot: Robot, settings: WorldSettings, spec: mujoco.MjSpec) -> Mujoco
         geom_obstacle=obstacle,
         has_obstacles=bool(obstacle.any()),
         stall_torque=model.actuator_forcerange[actuator, 1].copy(),
-        extra_position=np.array([model.joint(name).qposadr[0] for name in extra], dtype=np.intp),
-        extra_velocity=np.array([model.joint(name).dofadr[0] for name in extra], dtype=np.intp),
+        extra=ExtraServos.of(robot, model),
     )
 
 

@@ -142,8 +142,7 @@ class Simulation:
         self._gain = self.model.actuator_gainprm[:, :1].copy(), self.model.actuator_biasprm[:, 1:2].copy()
         self._leg_servos = self.world.actuator.size  # the first ones in ctrl
         self._switched_on = np.ones((self.model.nu, 1))  # per servo, 0 if its torque is off
-        extra = [joint.joint for joint in robot.extra_joints]
-        self._extra_limits = [joint.lower for joint in extra], [joint.upper for joint in extra]  # [rad]
+        self._extra = self.world.extra
         self.power = ServoPower(self.reality)
         self._unadapted = 0.0  # [s] since friction and torque were adapted
         joints = self.world.velocity
@@ -175,9 +174,9 @@ class Simulation:
         `height` [m] is that of base_link; by default the lowest point of the robot touches the ground z = 0.
         """
         data = self.data
-        extra = np.clip(data.qpos[self.world.extra_position], *self._extra_limits)  # where they are, at first at rest
+        extra = self._extra.angles(data)  # where they are, at first at rest
         mujoco.mj_resetData(self.model, data)
-        data.qpos[self.world.extra_position] = data.ctrl[self._leg_servos :] = extra
+        data.ctrl[self._leg_servos :] = self._extra.place(data, extra)
         data.qpos[self.world.position] = joints + self.reality.zero_offset
         data.ctrl[self.world.actuator] = data.qpos[self.world.position]
         data.qpos[2] = 0.0 if height is None else height
@@ -351,12 +350,12 @@ class Simulation:
     @property
     def servo_angles(self) -> Array:
         """Angles [rad] of all servos as they report them: legs, then extra joints."""
-        return np.append(self.joints, self.data.qpos[self.world.extra_position])
+        return np.append(self.joints, self._extra.angles(self.data))
 
     @property
     def servo_speeds(self) -> Array:
         """Speeds [rad/s] of all servos."""
-        return np.append(self.joint_velocity, self.data.qvel[self.world.extra_velocity])
+        return np.append(self.joint_velocity, self._extra.speeds(self.data))
 
     @property
     def servo_efforts(self) -> Array:
@@ -430,8 +429,8 @@ class Simulation:
             position=read_only(data.qpos[:3]),
             velocity=read_only(data.qvel[:3] @ rotation),
             extra=ExtraJointState(
-                tuple(data.qpos[world.extra_position].tolist()),
-                tuple(data.qvel[world.extra_velocity].tolist()),
+                tuple(self._extra.angles(data).tolist()),
+                tuple(self._extra.speeds(data).tolist()),
                 tuple(data.actuator_force[self._leg_servos :].tolist()),
             ),
         )

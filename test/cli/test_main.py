@@ -2,6 +2,8 @@
 """The command `hexapod`: exit codes and one-line errors."""
 
 import os
+import random
+import re
 import subprocess
 import sys
 import time
@@ -43,6 +45,18 @@ def test_arguments_that_cannot_be_parsed_are_bad_input_in_one_line(arguments, ca
     assert cli.main(arguments) == 2
     error = capsys.readouterr().err
     assert error.startswith("hexapod: ") and error.count("\n") == 1 and "--help" in error
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_a_misspelt_command_or_option_is_answered_with_the_one_that_was_meant(name, capsys):
+    assert cli.main([f"{name}{name[-1]}"]) == 2
+    assert f"did you mean {name}?" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        cli.main([name, "--help"])
+    options = sorted(set(re.findall(r"^  (--[a-z][a-z-]+)", capsys.readouterr().out, re.MULTILINE)))
+    for option in random.Random(1).sample(options, min(3, len(options))):
+        assert cli.main([name, *cli.COMMANDS[name].example.split(), f"{option}{option[-1]}=1"]) == 2
+        assert f"did you mean {option}?; see hexapod {name}" in capsys.readouterr().err
 
 
 def test_an_unknown_robot_is_bad_input_in_one_line(capsys):

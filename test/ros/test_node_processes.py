@@ -200,7 +200,7 @@ def test_with_sit_on_exit_a_walking_robot_lies_down_before_the_planner_ends(benc
         chain.process.terminate()
         bench.until(lambda: chain.process.poll() is not None, 10.0, "end of the planner")
         assert chain.process.returncode == 0
-        assert [state.data for state in states][-2:] == ["sinking", "sitting"]
+        bench.until(lambda: [state.data for state in states][-2:] == ["sinking", "sitting"], what="its last state")
         last = FootLayout(robot()).feet(chain.feet[-1])
         belly = robot().body.center[2] - robot().body.size[2] / 2
         assert (last.positions[:, 2] - robot().foot_radius > belly).all()

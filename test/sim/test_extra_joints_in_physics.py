@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Extra joints in physics: they go where they are aimed, beside legs with and without errors, in every world."""
 
+import math
+
 import mujoco
 import numpy as np
 import pytest
-from support.robots.head import head
+from support.robots.head import gripper, head
 
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.sim.mjcf import mjcf
@@ -47,6 +49,30 @@ def test_a_reset_and_another_world_keep_their_angles(simulation):
     other.take_over(simulation)
     other.step(STANDING, 0.2)
     assert other.reading().extra.angles == pytest.approx(before, abs=0.01)
+
+
+@pytest.mark.parametrize("target", [0.005, 0.019])
+def test_a_finger_slides_where_it_is_aimed_and_what_mimics_it_follows(target):
+    """Metres of the finger are radians of its servo, also in the exported model."""
+    file = gripper()
+    wrist, finger = file.robot.extra_servos
+    simulation = Simulation(file.robot, urdf(file), WorldSettings())
+    aim = np.array([0.5, target / finger.ratio])
+    simulation.aim_extra(aim)
+    simulation.step(STANDING, 1.0)
+    assert simulation.reading().extra.angles == pytest.approx(aim.tolist(), abs=0.05)
+    moved = ("left_finger", "right_finger", "tip")
+    at = {name: float(simulation.data.joint(f"{name}_joint").qpos[0]) for name in moved}
+    assert at["left_finger"] == pytest.approx(target, abs=4e-4)
+    assert at["right_finger"] == pytest.approx(-1.5 * at["left_finger"] - 0.001, abs=3e-4)
+    assert at["tip"] == pytest.approx(20.0 * at["left_finger"] + math.radians(5.0), abs=0.02)
+    simulation.reset(STANDING)
+    assert simulation.reading().extra.angles == pytest.approx(aim.tolist(), abs=0.05)
+    model = mujoco.MjModel.from_xml_string(mjcf(simulation, 0.02))
+    assert (model.nu, model.neq) == (3 * len(file.robot.legs) + 2, 2)
+    assert model.actuator("left_finger_joint").gear[0] == pytest.approx(1.0 / finger.ratio, rel=1e-9)
+    assert model.equality(0).data[:2] == pytest.approx([-0.001, -1.5], rel=1e-9)
+    assert wrist.ratio == 1.0
 
 
 def test_the_exported_model_has_their_servos(simulation):

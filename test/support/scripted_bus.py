@@ -148,7 +148,7 @@ class ScriptedDriver:
     def _open(self):
         if self.refuses:
             raise PortGoneError("no such port")
-        angles = [*np.ravel(self.start).tolist(), *(extra.rest for extra in self.machine.extra_joints)]
+        angles = [*np.ravel(self.start).tolist(), *(extra.rest for extra in self.machine.extra_servos)]
         positions = {joint.id: joint.raw(q) for joint, q in zip(self.settings.servos, angles, strict=True)}
         self.buses.append(ScriptedBus(self.settings.ids, positions, self.clock))
         self.bus.model, self.bus.limit, self.bus.volts = self.model, self.max_voltage, self.volts

@@ -180,7 +180,7 @@ def servo_jogger(bus: Bus, settings: ServoSettings, file: RobotFile, pace: float
     Servos without position feedback are assumed to be in the lying pose.
     """
     lying = np.ravel(np.array(lying_joints(file.robot))).tolist()
-    lying += [extra.rest for extra in file.robot.extra_joints]
+    lying += [extra.rest for extra in file.robot.extra_servos]
     return ServoJogger(
         bus,
         {joint.id: joint.raw(angle) for joint, angle in zip(settings.servos, lying, strict=True)},

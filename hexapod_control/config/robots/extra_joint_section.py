@@ -5,11 +5,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from functools import partial
+from typing import NamedTuple
 
 from hexapod_control.config.document import DocumentEntry
-from hexapod_control.config.robots.robot_keys import EXTRA_JOINT, MIN_RANGE_DEG
+from hexapod_control.config.robots.robot_keys import (
+    EXTRA_JOINT,
+    EXTRA_MULTIPLIER,
+    EXTRA_OFFSETS,
+    EXTRA_RANGES,
+    JOINT_TYPE,
+    MAX_ANGLE_DEG,
+    MIN_RANGE_DEG,
+    REVOLUTE,
+)
 from hexapod_control.config.schema import (
     CheckedValues,
+    NumberRow,
     checked_section,
     did_you_mean,
     known_keys,
@@ -21,7 +33,7 @@ from hexapod_control.core.robot import Camera, ExtraJoint, Joint, Leg, Vector
 
 BASE = "base_link"
 SECTION = "extra_joints"
-_OPTIONAL = ("parent", "rpy_deg", "center")
+_OPTIONAL = ("parent", "rpy_deg", "center", "type", "mimic")
 _ZERO = (0.0, 0.0, 0.0)
 _MIN_AXIS = 0.1  # length of a vector that names a direction
 
@@ -61,31 +73,82 @@ def _taken(legs: Iterable[Leg], cameras: Iterable[Camera]) -> set[str]:
 
 
 def _extra_joint(name: str, entry: DocumentEntry, above: dict[str, ExtraJoint], servo_joint: ServoJoint) -> ExtraJoint:
-    refuse_unknown(entry, known_keys(row.key for row in EXTRA_JOINT) | {"servo": None})
-    values = CheckedValues.checked(
-        entry, [row for row in EXTRA_JOINT if row.key not in _OPTIONAL or row.key in entry.children]
-    )
-    lower, upper = (values.number(f"{side}_deg") for side in ("lower", "upper"))
-    if upper - lower < MIN_RANGE_DEG:
-        bound = f"must be at least {MIN_RANGE_DEG:g} deg below upper_deg"
-        what = f"is {lower:g}, upper_deg is {upper:g}"
-        raise values.entries["lower_deg"].error(what, bound, "are the two swapped, or in radians?")
+    checked_section(entry)
+    kind = JOINT_TYPE.value(entry.children["type"]) if "type" in entry.children else REVOLUTE
+    follows = "mimic" in entry.children
+    own: tuple[NumberRow, ...] = (EXTRA_MULTIPLIER, EXTRA_OFFSETS[kind]) if follows else EXTRA_RANGES[kind]
+    rows = (*EXTRA_JOINT, *own)
+    refuse_unknown(entry, known_keys(row.key for row in rows) | ({} if follows else {"servo": None}))
+    optional = (*_OPTIONAL, *(row.key for row in own if follows))
+    values = CheckedValues.checked(entry, [row for row in rows if row.key not in optional or row.key in entry.children])
 
     def vector(key: str) -> Vector:
         return values.vector(key) if key in values.values else _ZERO
 
     roll, pitch, yaw = map(math.radians, vector("rpy_deg"))
+    made = _Drive.mimic(values, above, kind) if follows else _Drive.servo(values, kind, partial(servo_joint, entry))
     return ExtraJoint(
         name=name,
         parent=_parent(values, above),
         position=values.vector("position"),
         rpy=(roll, pitch, yaw),
         axis=_axis(values),
-        joint=servo_joint(entry, math.radians(lower), math.radians(upper)),
         size=values.vector("size"),
         center=vector("center"),
         mass=values.number("mass"),
+        slides=kind != REVOLUTE,
+        **made._asdict(),
     )
+
+
+class _Drive(NamedTuple):
+    """What moves an extra joint: its fields of the same names."""
+
+    joint: Joint
+    ratio: float = 1.0
+    offset: float = 0.0
+    mimics: str = ""
+
+    @classmethod
+    def servo(cls, values: CheckedValues, kind: str, servo_joint: Callable[[float, float], Joint]) -> _Drive:
+        """A servo of its own, which turns a joint by the angle of the servo, or lets it slide."""
+        if kind == REVOLUTE:
+            lower, upper = (math.radians(values.number(end)) for end in ("lower_deg", "upper_deg"))
+            _check_range(values, "lower_deg", "upper_deg", MIN_RANGE_DEG, "deg")
+            return cls(servo_joint(lower, upper))
+        ratio = values.number("travel_per_turn") / math.tau
+        lower, upper = (values.number(end) / ratio for end in ("lower", "upper"))
+        _check_range(values, "lower", "upper", math.radians(MIN_RANGE_DEG) * ratio, "m")
+        if max(-lower, upper) > math.radians(MAX_ANGLE_DEG):
+            turned = f"needs {math.degrees(lower):.0f} to {math.degrees(upper):.0f} deg of the servo for its range"
+            bound = f"must be reached within {MAX_ANGLE_DEG:g} deg to either side"
+            raise values.entries["travel_per_turn"].error(turned, bound, "its way in metres per turn of the servo")
+        return cls(servo_joint(lower, upper), ratio)
+
+    @classmethod
+    def mimic(cls, values: CheckedValues, above: dict[str, ExtraJoint], kind: str) -> _Drive:
+        """The servo of another joint, of which it is a multiple."""
+        name = values.text("mimic")
+        masters = [joint.name for joint in above.values() if not joint.mimics]
+        if name not in masters:
+            known = " or ".join(masters) or "a joint with a servo"
+            hint = did_you_mean(name, masters) or "joints with a servo stand above those that mimic them"
+            raise values.entries["mimic"].error(f"is {name}", f"must be {known}", hint)
+        multiplier = values.number(EXTRA_MULTIPLIER.key) if EXTRA_MULTIPLIER.key in values.values else 1.0
+        if multiplier == 0.0:
+            raise values.entries[EXTRA_MULTIPLIER.key].error("is 0", "must not be 0", "-1 moves it the other way")
+        key = EXTRA_OFFSETS[kind].key
+        offset = values.number(key) if key in values.values else 0.0
+        master = above[name]
+        shift = math.radians(offset) if kind == REVOLUTE else offset
+        return cls(master.joint, multiplier * master.ratio, multiplier * master.offset + shift, name)
+
+
+def _check_range(values: CheckedValues, lower: str, upper: str, least: float, unit: str) -> None:
+    if values.number(upper) - values.number(lower) < least:
+        what = f"is {values.number(lower):g}, {upper} is {values.number(upper):g}"
+        hint = f"are the two swapped{', or in radians' if unit == 'deg' else ''}?"
+        raise values.entries[lower].error(what, f"must be at least {least:g} {unit} below {upper}", hint)
 
 
 def _parent(values: CheckedValues, above: dict[str, ExtraJoint]) -> str:

@@ -24,7 +24,7 @@ from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.whole_body import standing_joints
 from hexapod_control.core.names import JOINTS, extra_joint_name, extra_link_name, foot_name, joint_name, joint_names
 from hexapod_control.core.posture.stand_up import lying_joints
-from hexapod_control.core.robot import Joint, Leg, Robot
+from hexapod_control.core.robot import Leg, Robot
 
 BASE = "base_link"
 LEGS = "legs"
@@ -64,18 +64,18 @@ def kinematics(robot: Robot) -> dict[str, object]:
 
 
 def joint_limits(robot: Robot) -> dict[str, object]:
-    """Speeds [rad/s] and accelerations [rad/s^2]; angles are those of the URDF."""
+    """Speeds and accelerations [rad/s, rad/s^2], of joints that slide [m/s, m/s^2]; ranges are those of the URDF."""
     return {
         "default_velocity_scaling_factor": 0.5,
         "default_acceleration_scaling_factor": 0.5,
         "joint_limits": {
             name: {
                 "has_velocity_limits": True,
-                "max_velocity": joint.no_load_speed,
+                "max_velocity": speed,
                 "has_acceleration_limits": True,
-                "max_acceleration": joint.no_load_speed / ACCELERATION_TIME_S,
+                "max_acceleration": speed / ACCELERATION_TIME_S,
             }
-            for name, joint in _joints(robot)
+            for name, speed in _top_speeds(robot)
         },
     }
 
@@ -84,7 +84,7 @@ def moveit_controllers(robot: Robot) -> dict[str, object]:
     """The controllers of ros2_control.launch.py."""
     rows = {LEG_CONTROLLER: list(joint_names(robot.leg_names))}
     if robot.extra_joints:
-        rows[EXTRA_CONTROLLER] = [extra_joint_name(extra.name) for extra in robot.extra_joints]
+        rows[EXTRA_CONTROLLER] = [extra_joint_name(extra.name) for extra in robot.extra_servos]
     kind = {"type": "FollowJointTrajectory", "action_ns": "follow_joint_trajectory", "default": True}
     return {
         "moveit_controller_manager": "moveit_simple_controller_manager/MoveItSimpleControllerManager",
@@ -95,10 +95,11 @@ def moveit_controllers(robot: Robot) -> dict[str, object]:
     }
 
 
-def _joints(robot: Robot) -> Iterator[tuple[str, Joint]]:
+def _top_speeds(robot: Robot) -> Iterator[tuple[str, float]]:
     for leg in robot.legs:
-        yield from ((joint_name(leg.name, key), joint) for key, joint in zip(JOINTS, leg.joints, strict=True))
-    yield from ((extra_joint_name(extra.name), extra.joint) for extra in robot.extra_joints)
+        for key, joint in zip(JOINTS, leg.joints, strict=True):
+            yield joint_name(leg.name, key), joint.no_load_speed
+    yield from ((extra_joint_name(extra.name), extra.top_speed) for extra in robot.extra_servos)
 
 
 def srdf(robot: Robot) -> str:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from hexapod_control.config.schema import NAME, NAME_BOUND, FlagRow, KeyRow, NumberRow, TextRow
+from collections.abc import Mapping
+
+from hexapod_control.config.schema import NAME, NAME_BOUND, ChoiceRow, FlagRow, KeyRow, NumberRow, TextRow
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.quantity import Quantity
 
@@ -109,6 +111,13 @@ CAMERA: tuple[NumberRow, ...] = (  # under the name of each camera of the option
     ),
     NumberRow("rate", Quantity("Hz", 0.5, 30.0, "of its images in simulation", "10")),
 )
+REVOLUTE = "revolute"
+PRISMATIC = "prismatic"
+JOINT_TYPE = ChoiceRow(
+    *("type", (REVOLUTE, PRISMATIC), "as in a URDF"),
+    meaning="revolute: it turns about its axis; prismatic: it slides along it",
+    default=REVOLUTE,
+)
 EXTRA_JOINT: tuple[KeyRow, ...] = (  # under the name of each joint of the optional section `extra_joints`
     TextRow(
         *("parent", NAME, "base_link, or an extra joint above this one", "e.g. base_link"),
@@ -119,15 +128,39 @@ EXTRA_JOINT: tuple[KeyRow, ...] = (  # under the name of each joint of the optio
     NumberRow(
         "rpy_deg", Quantity("deg", -180.0, 180.0, "roll, pitch, yaw of its frame in the parent's", "[0, 0, 0]"), 3
     ),
-    NumberRow("axis", Quantity("", -1.0, 1.0, "in its frame; + is counter-clockwise about it"), 3),
-    *(
-        NumberRow(f"{side}_deg", Quantity("deg", -MAX_ANGLE_DEG, MAX_ANGLE_DEG, f"{side} end of its range"))
-        for side in ("lower", "upper")
+    JOINT_TYPE,
+    TextRow(
+        *("mimic", NAME, "an extra joint with a servo, above this one", "e.g. left_finger"),
+        meaning="the extra joint whose servo moves this one, too, which has none of its own",
+        default="none",
     ),
-    NumberRow("size", Quantity("m", 0.001, 2.0, "of what it turns, a box, along x, y, z"), 3),
+    NumberRow("axis", Quantity("", -1.0, 1.0, "in its frame; + is counter-clockwise about it, or the way along it"), 3),
+    NumberRow("size", Quantity("m", 0.001, 2.0, "of what it moves, a box, along x, y, z"), 3),
     NumberRow("center", Quantity("m", -2.0, 2.0, "middle of the box, from the point on the axis", "[0, 0, 0]"), 3),
     NumberRow("mass", Quantity("kg", MIN_MASS_KG, 20.0, "of the box; body.mass contains it")),
 )
+EXTRA_RANGES: Mapping[str, tuple[NumberRow, ...]] = {  # of an extra joint with a servo of its own, by its type
+    REVOLUTE: tuple(
+        NumberRow(
+            f"{side}_deg", Quantity("deg", -MAX_ANGLE_DEG, MAX_ANGLE_DEG, f"{side} end of its range, if it turns")
+        )
+        for side in ("lower", "upper")
+    ),
+    PRISMATIC: (
+        NumberRow("lower", Quantity("m", -2.0, 2.0, "lower end of its range, if it slides")),
+        NumberRow("upper", Quantity("m", -2.0, 2.0, "upper end of its range, if it slides")),
+        NumberRow("travel_per_turn", Quantity("m", 1e-4, 2.0, "its way per turn of its servo, if it slides")),
+    ),
+}
+EXTRA_MULTIPLIER = NumberRow(
+    "multiplier", Quantity("", -100.0, 100.0, "with `mimic`: its radians or metres per one of the other joint", "1")
+)
+EXTRA_OFFSETS: Mapping[str, NumberRow] = {  # of a joint that mimics another one, by its type
+    REVOLUTE: NumberRow(
+        "offset_deg", Quantity("deg", -MAX_ANGLE_DEG, MAX_ANGLE_DEG, "with `mimic`: where the other is at 0", "0")
+    ),
+    PRISMATIC: NumberRow("offset", Quantity("m", -2.0, 2.0, "with `mimic`: where the other is at 0", "0")),
+}
 EXTRA_SERVO = TextRow(
     "servo", "", "the keys of leg.servo", "", meaning="what differs from the servo of the legs", default="leg.servo"
 )

@@ -19,7 +19,7 @@ from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.config.shipped_files import share
 from hexapod_control.core.names import extra_joint_name, extra_link_name, joint_names
 from hexapod_control.core.posture.stand_up import lying_joints
-from hexapod_control.core.robot import Body, Robot
+from hexapod_control.core.robot import Body, ExtraJoint, Robot
 
 TOPICS = "topics"
 HARDWARE = {
@@ -62,7 +62,11 @@ def _expanded(robot: Robot, plugin: str, parameters: str, with_legs: bool) -> st
     for leg, joints in zip(numbers["legs"], lying_joints(robot), strict=True):
         leg["start"] = list(joints)
     for extra, joint in zip(numbers["extra_joints"], robot.extra_joints, strict=True):
-        extra["start"] = joint.rest
+        lower, upper = joint.limits
+        extra["joint"] |= {"lower": lower, "upper": upper}
+        extra["joint"] |= {"no_load_speed": joint.top_speed, "stall_torque": joint.top_effort}
+        extra["start"] = joint.at(joint.rest)
+        extra["mimic"] = _mimic(robot, joint) if joint.mimics else {}
     numbers["controlled_legs"] = numbers["legs"] if with_legs else []
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as file:
         YAML(typ="safe").dump(numbers, file)
@@ -73,6 +77,13 @@ def _expanded(robot: Robot, plugin: str, parameters: str, with_legs: bool) -> st
     return str(document.toprettyxml(indent="  "))
 
 
+def _mimic(robot: Robot, joint: ExtraJoint) -> dict[str, object]:
+    """The attributes of the tag <mimic>: position = multiplier * that of the other joint + offset."""
+    [other] = (servo for servo in robot.extra_servos if servo.name == joint.mimics)
+    multiplier, offset = joint.following(other)
+    return {"joint": extra_joint_name(other.name), "multiplier": multiplier, "offset": offset}
+
+
 def _trunk(robot: Robot) -> Body:
     """The body without what its extra joints turn; with them at rest it has mass and center of mass of the body."""
     body = robot.body
@@ -80,9 +91,17 @@ def _trunk(robot: Robot) -> Body:
     moment = body.mass * np.array(body.center_of_mass)
     poses = {"base_link": np.eye(4)}
     for extra in robot.extra_joints:
+        axis = np.array(extra.axis)
+        value = extra.at(extra.rest)
+        moved = np.eye(4)
         local = np.eye(4)
-        local[:3, :3] = rotation_from_angles(*extra.rpy) @ rotation_about(np.array(extra.axis), extra.rest)
+        local[:3, :3] = rotation_from_angles(*extra.rpy)
         local[:3, 3] = extra.position
+        if extra.slides:
+            moved[:3, 3] = value * axis
+        else:
+            moved[:3, :3] = rotation_about(axis, value)
+        local = local @ moved
         poses[extra_link_name(extra.name)] = pose = poses[extra.parent] @ local
         mass -= extra.mass
         moment -= extra.mass * (pose @ (*extra.center, 1.0))[:3]
@@ -109,7 +128,7 @@ def controllers(robot: Robot, hardware: str = TOPICS) -> str:
     if robot.extra_joints:
         known = document["/**/controller_manager"]["ros__parameters"]
         known[EXTRA_CONTROLLER] = known[LEG_CONTROLLER]
-        extra = {"joints": [extra_joint_name(joint.name) for joint in robot.extra_joints]}
+        extra = {"joints": [extra_joint_name(joint.name) for joint in robot.extra_servos]}
         own = extra | {key: controller[key] for key in _OF_CONTROLLER}
         document[f"/**/{EXTRA_CONTROLLER}"] = {"ros__parameters": own}
     stream = io.StringIO()
@@ -123,5 +142,5 @@ def _add_position_controller(document: Any, robot: Robot) -> None:
     document["/**/joint_state_broadcaster"]["ros__parameters"]["update_rate"] = manager["update_rate"]
     manager["update_rate"] = GAZEBO_RATE
     manager[POSITION_CONTROLLER] = {"type": "forward_command_controller/ForwardCommandController"}
-    joints = [*joint_names(robot.leg_names), *(extra_joint_name(joint.name) for joint in robot.extra_joints)]
+    joints = [*joint_names(robot.leg_names), *(extra_joint_name(joint.name) for joint in robot.extra_servos)]
     document[f"/**/{POSITION_CONTROLLER}"] = {"ros__parameters": {"joints": joints, "interface_name": "position"}}

@@ -166,7 +166,7 @@ def foot_force(leg: Leg, radius: float, angles: Array, torques: Array) -> Array:
     lower = GRAVITY * of_tibia * math.cos(femur + tibia)
     own = np.array([0.0, GRAVITY * of_femur * math.cos(femur) + lower, lower])
     jacobian = foot_jacobian(leg, (coxa, femur, tibia), radius)
-    force = float(np.linalg.lstsq(jacobian.T, own - torques)[0][2])
+    force = float(np.linalg.lstsq(jacobian.T, own - torques, rcond=None)[0][2])
     x, y, _ = hip_to_base(leg, leg_forward(leg, (coxa, femur, tibia))[1])
     return force * np.array([1.0, x, y])
 

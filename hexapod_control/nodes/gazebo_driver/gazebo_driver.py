@@ -72,7 +72,7 @@ class GazeboDriverNode(GuardedNode):
         self._layout = JointLayout(robot)
         self._feet = FootStates(robot)
         self._follower: TargetFollower | None = None  # from the first measured joints on
-        self._extra = ExtraJointFollower(robot.extra_joints)
+        self._extra = ExtraJointFollower(robot.extra_servos)
         self._forces: dict[int, Vector] = {}  # [N] in the frame of the foot, by leg
         self._period = 1.0 / settings.control_rate
         self._stepped_at = math.nan  # [s] of the control clock
@@ -123,7 +123,8 @@ class GazeboDriverNode(GuardedNode):
         self._stepped_at = now
         if warning := follower.watch(now):
             self.report("silence", ReportLevel.WARNING, warning)
-        command = np.append(follower.step(dt), self._extra.step(dt))
+        extra = zip(self._robot.extra_servos, self._extra.step(dt).tolist(), strict=True)
+        command = np.append(follower.step(dt), [joint.at(angle) for joint, angle in extra])
         self._commands.publish(Float64MultiArray(data=command.tolist()))
 
     def safe_stop(self, callback: str) -> None:

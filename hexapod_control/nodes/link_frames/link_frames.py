@@ -60,11 +60,11 @@ class LinkFramesNode(GuardedNode):
         self._period = MIN_PERIOD_SHARE / settings.publish_rate
         self._published = -math.inf  # [s] stamp of the last joints whose frames were published
         self.create_publisher(String, "robot_description", LATCHED).publish(String(data=text))
-        fixed = [joint for joint in self._tree.joints.values() if not joint.turns]
+        fixed = [joint for joint in self._tree.joints.values() if joint.kind == "fixed"]
         stamp = self.get_clock().now().to_msg()
         frames = self._transforms(fixed, {}, stamp)
         self.create_publisher(TFMessage, "/tf_static", LATCHED).publish(TFMessage(transforms=frames))
-        self._turning = [joint for joint in self._tree.joints.values() if joint.turns]
+        self._moving = [joint for joint in self._tree.joints.values() if joint.kind != "fixed"]
         self._tf = self.create_publisher(TFMessage, "/tf", COMMAND)
         self.create_subscription(JointState, "joint_states", self._take_joints, NEWEST_SENSOR)
 
@@ -74,11 +74,11 @@ class LinkFramesNode(GuardedNode):
             return
         self._published = time
         angles = dict(zip(self._names, self._layout.joints(message).ravel().tolist(), strict=True))
-        angles |= self._extra.angles(message)
-        self._tf.publish(TFMessage(transforms=self._transforms(self._turning, angles, message.header.stamp)))
+        angles |= self._extra.positions(message)
+        self._tf.publish(TFMessage(transforms=self._transforms(self._moving, angles, message.header.stamp)))
 
     def _transforms(self, joints: Sequence[UrdfJoint], angles: dict[str, float], stamp: Any) -> list[Any]:
-        """Transforms from the parent to the child of each joint at its angle [rad]."""
+        """Transforms from the parent to the child of each joint at its angle [rad] or way [m]."""
         found = []
         for joint in joints:
             pose = self._tree.local(joint, angles)

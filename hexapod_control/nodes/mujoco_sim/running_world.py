@@ -233,7 +233,7 @@ class RunningWorld:
         self._lead = ControllerLead()
         self.bus: SimulatedBus | None = None
         follower = TargetFollower(self.robot, sitting, Interpolation(world.between_targets), CATCH_UP_S)
-        self.extra = ExtraJointFollower(self.robot.extra_joints)
+        self.extra = ExtraJointFollower(self.robot.extra_servos)
         self.torque = SimulatedTorque(follower, self.extra, lambda: self.simulation, self.lock)
         self.driver: TargetFollower | SimulatedBus = follower
         if settings.bus:

@@ -62,7 +62,7 @@ def bus_opener(
     """
     if settings.protocol == LOOPBACK:
         angles = np.ravel(start).tolist()
-        angles += [extra.rest for extra in robot.extra_joints]
+        angles += [extra.rest for extra in robot.extra_servos]
         positions = {joint.id: joint.raw(q) for joint, q in zip(settings.servos, angles, strict=True)}
         fastest = SPEED_MARGIN * max(joint.no_load_speed for leg in robot.legs for joint in leg.joints)
         return lambda: LoopbackBus(settings.ids, positions=positions, speed=LOOPBACK_SPEED_FACTOR * fastest)

@@ -305,7 +305,7 @@ class Driver:
         interpolation = Interpolation.LINEAR if settings.rate >= MIN_LINEAR_RATE_HZ else Interpolation.HOLD
         self._clock = clock
         self._follower = TargetFollower(robot, assumed, interpolation)
-        self._extra = ExtraJointFollower(robot.extra_joints)
+        self._extra = ExtraJointFollower(robot.extra_servos)
         self.take_extra = self._extra.take  # may be called from any thread
         self._estop = EmergencyStop()
         self._connection = BusConnection(settings, open_bus, clock, battery)
@@ -314,7 +314,7 @@ class Driver:
         self.note_legs_folded = self._health.note_legs_folded  # may be called from any thread
         followers = self._follower, self._extra
         self._cycle = DriverCycle(settings, self._connection, self._torque, *followers, self._health, clock)
-        self._builder = SnapshotBuilder(self._connection, self._health, robot.extra_joints)
+        self._builder = SnapshotBuilder(self._connection, self._health, robot.extra_servos)
         self._snapshot = Snapshot()
         self._thread = BusThread(
             lambda: self.cycle(), lambda: self._connection.period, clock, self._cycle.note, self._connection.hurry

@@ -272,7 +272,7 @@ def emulate(
     """
     protocol = PROTOCOLS[settings.protocol]
     lying = np.ravel(np.array(lying_joints(robot))).tolist()
-    lying += [extra.rest for extra in robot.extra_joints]
+    lying += [extra.rest for extra in robot.extra_servos]
     positions = [joint.raw(angle) for joint, angle in zip(settings.servos, lying, strict=True)]
     world = RobotWorld(robot, settings.servos, protocol.scale, positions, errors)
     device = emulated_device(settings.protocol, world, settings.ids, settings.options)

@@ -159,7 +159,7 @@ class RobotWorld(LagWorld):
         self._joints = joints
         self._units = np.array([joint.direction * joint.units_per_rad for joint in joints])
         of_servos = [joint for leg in robot.legs for joint in leg.joints]
-        of_servos += [extra.joint for extra in robot.extra_joints]
+        of_servos += [extra.joint for extra in robot.extra_servos]
         self._leg_servos = 3 * len(robot.legs)
         extra = len(joints) - self._leg_servos
 

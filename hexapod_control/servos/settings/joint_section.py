@@ -137,7 +137,7 @@ def _each(robot: Robot) -> Iterator[tuple[tuple[str, ...], str, Joint]]:
     for leg in robot.legs:
         for name, joint in zip(JOINTS, leg.joints, strict=True):
             yield ("joints", leg.name, name), joint_name(leg.name, name), joint
-    for extra in robot.extra_joints:
+    for extra in robot.extra_servos:
         yield (EXTRA_JOINTS, extra.name), extra_joint_name(extra.name), extra.joint
 
 
@@ -147,7 +147,7 @@ def calibrations(section: DocumentEntry, robot: Robot, kind: ServoProtocol) -> t
         raise section.error("is missing", "must be a section with every leg", below="joints")
     keys = dict.fromkeys(row.key for row in _ROWS)
     known = {"joints": {leg: dict.fromkeys(JOINTS, keys) for leg in robot.leg_names}}
-    extra = {EXTRA_JOINTS: {joint.name: keys for joint in robot.extra_joints}}
+    extra = {EXTRA_JOINTS: {joint.name: keys for joint in robot.extra_servos}}
     for name, below in (known | extra).items():
         if name in section.children:
             refuse_unknown(section.children[name], below)

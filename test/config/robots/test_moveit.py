@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 import pytest
 from ruamel.yaml import YAML
-from support.robots.head import head
+from support.robots.head import gripper, head
 from support.suite.soak import some
 
 from hexapod_control.cli.main import main
@@ -35,7 +35,7 @@ def tilted():
 
 @pytest.fixture(
     scope="module",
-    params=[*some(known_robots(), "phantomx", "quadruped", "octopod"), head, tilted],
+    params=[*some(known_robots(), "phantomx", "quadruped", "octopod"), head, gripper, tilted],
     ids=lambda p: getattr(p, "__name__", p),
 )
 def file(request):
@@ -74,13 +74,13 @@ def test_the_chain_of_each_leg_goes_from_the_body_over_its_three_joints_to_its_f
     by_child = {joint.child: joint for joint in tree.joints.values()}
     for leg in file.robot.legs:
         chain = groups(semantics)[leg.name].find("chain")
-        link, turning = chain.get("tip_link"), []
+        link, driven = chain.get("tip_link"), []
         assert link == foot_name(leg.name)
         while link != chain.get("base_link"):
             joint = by_child[link]
-            turning += [joint.name] if joint.turns else []
+            driven += [joint.name] if joint.turns else []
             link = joint.parent
-        assert link == BASE and turning == list(reversed(joint_names([leg.name])))
+        assert link == BASE and driven == list(reversed(joint_names([leg.name])))
     together = {each.get("name") for each in groups(semantics)["legs"]}
     assert together == set(file.robot.leg_names)
 
@@ -140,10 +140,10 @@ def test_the_files_agree_with_each_other_with_the_urdf_and_with_the_controllers(
     read = {
         name: yaml.load(files[f"config/{name}.yaml"]) for name in ("kinematics", "joint_limits", "moveit_controllers")
     }
-    turning = {joint.name for joint in tree.joints.values() if joint.turns}
+    driven = {joint.name for joint in tree.joints.values() if joint.kind != "fixed" and joint.mimic is None}
     assert set(read["kinematics"]) == set(file.robot.leg_names)
     assert all(solver["position_only_ik"] for solver in read["kinematics"].values())
-    assert set(read["joint_limits"]["joint_limits"]) == turning
+    assert set(read["joint_limits"]["joint_limits"]) == driven
     for name, limits in read["joint_limits"]["joint_limits"].items():
         assert limits["max_velocity"] == tree.joints[name].velocity and limits["max_acceleration"] > 0.0
     known = yaml.load(controllers(file.robot))
@@ -153,7 +153,7 @@ def test_the_files_agree_with_each_other_with_the_urdf_and_with_the_controllers(
         assert manager[name]["joints"] == known[f"/**/{name}"]["ros__parameters"]["joints"]
         assert known["/**/controller_manager"]["ros__parameters"][name]["type"].endswith("JointTrajectoryController")
         moved += manager[name]["joints"]
-    assert set(moved) == turning and len(moved) == len(turning)
+    assert set(moved) == driven and len(moved) == len(driven)
     package = f"{file.robot.name}_moveit_config"
     assert ET.fromstring(files["package.xml"]).findtext("name") == package
     assert f"project({package})" in files["CMakeLists.txt"]

@@ -9,7 +9,7 @@ from std_msgs.msg import Bool, String
 from std_srvs.srv import SetBool
 from support.phantomx import standing_joints
 from support.real_time.ros_bench import overrides, walking
-from support.robots.head import head, head_file
+from support.robots.head import GRIPPER, PLAIN, gripper, head, head_file
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.core.names import joint_names
@@ -95,6 +95,45 @@ def test_an_unplugged_one_is_named_and_the_robot_walks_on(bench, wire, tmp_path)
     begin, seen = np.array(walker.planner.output.last.joint_angles), len(walker.states)
     bench.until(lambda: len(walker.states) > seen + 25, 5.0)
     assert walker.walks() and np.abs(walker.planner.output.last.joint_angles - begin).max() > 0.02
+
+
+@pytest.mark.parametrize("kind", ["servos", "physics"])
+def test_a_gripper_closes_by_metres_and_says_where_every_finger_is(kind, bench, wire, tmp_path):
+    path = tmp_path / "gripper.yaml"
+    path.write_text(PLAIN + GRIPPER)
+    states = bench.listen(JointState, "joint_states")
+    moving = bench.listen(TFMessage, "/tf", EVENTS)
+    holds = bench.listen(Bool, "armed", LATCHED)
+    if kind == "servos":
+        node = wire(start=standing_joints(), name=str(path)).driver(bench)
+    else:
+        spec = next(
+            s for s in node_graph.specs("sim", {"web": False, "robot": str(path)}) if s.executable == "mujoco_sim"
+        )
+        node = bench.add(MujocoSimNode(parameter_overrides=overrides(**spec.parameters)))
+    bench.add(LinkFramesNode(parameter_overrides=overrides(robot=str(path))))
+    bench.until(lambda: holds and holds[-1].data, 15.0, "armed")
+    targets = bench.publisher(JointState, "extra_joint_targets", EVENTS)
+
+    def at(name):
+        return states[-1].position[states[-1].name.index(f"{name}_joint")]
+
+    targets.publish(JointState(name=["left_finger_joint"], position=[0.015], velocity=[0.05]))
+    bench.until(lambda: states and abs(at("left_finger") - 0.015) < 1e-3, 8.0, "the finger is there")
+    message = states[-1]
+    assert list(message.name) == [*LEGS, *(f"{extra.name}_joint" for extra in gripper().robot.extra_joints)]
+    assert len(message.position) == len(message.velocity) == len(message.name)
+    assert at("right_finger") == pytest.approx(-1.5 * at("left_finger") - 0.001)
+    assert at("tip") == pytest.approx(20.0 * at("left_finger") + np.radians(5.0))
+
+    def slid():
+        frames = {each.child_frame_id: each.transform for message in moving[-1:] for each in message.transforms}
+        return "right_finger_link" in frames and abs(frames["right_finger_link"].translation.y + 0.0335) < 2e-3
+
+    bench.until(slid, 8.0, "the frame of the finger that mimics")
+    targets.publish(JointState(name=["tip_joint"], position=[0.1]))
+    refused = "joint 'tip_joint' follows left_finger_joint; send a target of that one"
+    bench.until(lambda: any(refused in text for text in node.recent_reports()), 5.0, "the refusal")
 
 
 def test_urdf_and_frames_of_a_walking_robot_have_them(bench, tmp_path):

@@ -39,7 +39,7 @@ class Wire:
         file = load(name)
         settings = servo_settings(file, protocol, str(link))
         self.joints = settings.joints
-        rest = [extra.rest for extra in file.robot.extra_joints]
+        rest = [extra.rest for extra in file.robot.extra_servos]
         self.world = Recorded(
             settings.servos, PROTOCOLS[protocol].scale, np.append(lying() if start is None else start, rest)
         )
