@@ -70,9 +70,8 @@ class GamepadNode(GuardedNode):
     def _search(self) -> None:
         if self._gamepad is None:
             self._gamepad = self._receiver() if self.settings.receiver else self._device()
-        elif not self._gamepad.usable:
-            remedy = "no signal: is the transmitter on, and is this its protocol, wire and port?"
-            self.report("none", ReportLevel.WARNING, f"{self._gamepad.name}: {remedy}", every=60.0)
+        elif isinstance(self._gamepad, RcReceiver) and not self._gamepad.usable:
+            self.report("none", ReportLevel.WARNING, f"{self._gamepad.name}: {self._gamepad.why_unusable}", every=10.0)
 
     def _receiver(self) -> RcReceiver | None:
         kind, port = self.settings.receiver, self.settings.port

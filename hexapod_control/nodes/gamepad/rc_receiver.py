@@ -24,6 +24,7 @@ from hexapod_control.servos.bus.serial_port import PORT_ERRORS, reason
 CENTER = 992  # of a channel
 SPAN = 819.5  # from the center to an end
 PRESSED = 1.0 / 3.0  # deflection from which on a switch is pressed
+SOME_BYTES = 100  # from which on a frame must have been among them; fewer are noise
 SIGNAL_TIMEOUT_S = 0.2  # without a good frame, after which the signal counts as lost
 Channels = tuple[float, ...]  # deflections, about -1 to 1
 
@@ -141,11 +142,24 @@ class Protocol(NamedTuple):
     parity: str
     stop_bits: int
     decoder: Callable[[], CrsfDecoder | SbusDecoder]
+    remedy: str  # if bytes arrive, but no frames
 
 
 PROTOCOLS: Mapping[str, Protocol] = {
-    "crsf": Protocol(420_000, serial.PARITY_NONE, serial.STOPBITS_ONE, CrsfDecoder),
-    "sbus": Protocol(100_000, serial.PARITY_EVEN, serial.STOPBITS_TWO, SbusDecoder),
+    "crsf": Protocol(
+        420_000,
+        serial.PARITY_NONE,
+        serial.STOPBITS_ONE,
+        CrsfDecoder,
+        "is the receiver set to CRSF with 420000 baud, and is this its wire?",
+    ),
+    "sbus": Protocol(
+        100_000,
+        serial.PARITY_EVEN,
+        serial.STOPBITS_TWO,
+        SbusDecoder,
+        "is the receiver set to SBUS, and does an inverter sit in its wire? With one, try without it",
+    ),
 }
 
 
@@ -179,6 +193,9 @@ class RcReceiver:
         self._controls = controls
         self._decoder = protocol.decoder()
         self._heard_at = math.inf  # [s] steady time of the last good frame; infinite before the first
+        self._kind = kind
+        self._bytes = 0  # that have arrived
+        self._failsafe = False  # what the receiver said last
         try:
             self._serial = serial.Serial(
                 path, protocol.baud, parity=protocol.parity, stopbits=protocol.stop_bits, timeout=0, exclusive=True
@@ -189,9 +206,12 @@ class RcReceiver:
     def read(self) -> None:
         """Takes what has arrived since the last call. Raises GamepadLostError if port or signal are lost."""
         try:
-            heard = self._decoder.take(self._serial.read(self._serial.in_waiting))
+            data = self._serial.read(self._serial.in_waiting)
         except PORT_ERRORS as error:
             raise GamepadLostError(f"the port is gone ({error})") from None
+        self._bytes += len(data)
+        heard = self._decoder.take(data)
+        self._failsafe = heard.failsafe or (self._failsafe and not heard.channels)
         now = time.monotonic()
         if heard.failsafe and self.usable:
             raise GamepadLostError("signal lost, the receiver reports failsafe")
@@ -201,6 +221,15 @@ class RcReceiver:
             self.state = state(heard.channels, self._controls)
         elif now - self._heard_at > SIGNAL_TIMEOUT_S:
             raise GamepadLostError("signal lost")
+
+    @property
+    def why_unusable(self) -> str:
+        """Why no channels have come yet, and what to do."""
+        if self._failsafe:
+            return "the receiver has no signal: is the transmitter on, and bound to it?"
+        if self._bytes < SOME_BYTES:
+            return "nothing arrives: has the receiver power and signal, and does its TX go to RX of this port?"
+        return f"what arrives is not {self._kind.upper()}: {PROTOCOLS[self._kind].remedy}"
 
     def close(self) -> None:
         """Closes the port."""

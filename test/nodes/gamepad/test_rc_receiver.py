@@ -3,6 +3,7 @@
 
 import os
 import random
+import re
 import time
 import tty
 
@@ -47,6 +48,26 @@ def link(quality):
 
 def sbus(ticks, flags=0):
     return b"\x0f" + packed(ticks) + bytes([flags, 0])
+
+
+def heard_as(data, listener, baud, parity=False, stops=1, inverted=False):
+    """The bytes that a port set to a listener's protocol receives of a line of another format."""
+    bits = [1] * 20
+    for byte in data:
+        row = [byte >> k & 1 for k in range(8)]
+        bits += [0, *row, *([sum(row) % 2] if parity else []), *[1] * stops]
+    bits = [bit ^ inverted for bit in bits + [1] * 20]
+    step = baud / PROTOCOLS[listener].baud  # of a bit of the listener, in bits of the line
+    size = 8 + (PROTOCOLS[listener].parity == "E")  # bits between start and stop
+    heard, at = bytearray(), 1.0
+    while at + (size + 2) * step < len(bits):
+        if not (bits[int(at - step / 8)] and not bits[int(at)]):  # no start
+            at += step / 8
+            continue
+        read = [bits[int(at + (k + 1.5) * step)] for k in range(size + 1)]
+        heard.append(sum(bit << k for k, bit in enumerate(read[:8])) if read[-1] else 0)
+        at += (size + 1.5) * step
+    return bytes(heard)
 
 
 def sticks(**channels):
@@ -227,12 +248,42 @@ def test_a_robot_whose_transmitter_is_lost_stops_and_walks_again_only_after_a_ne
     transmitter.close()
 
 
+@pytest.mark.parametrize(
+    ("kind", "frame", "words"),
+    [
+        ("crsf", b"", "nothing arrives: has the receiver power"),
+        ("crsf", link(0), "has no signal: is the transmitter on"),
+        ("sbus", sbus(sticks(), FAILSAFE), "has no signal: is the transmitter on"),
+        ("sbus", heard_as(20 * sbus(sticks()), "sbus", 100_000, True, 2, True), "is not SBUS: .* inverter"),
+        ("sbus", heard_as(20 * crsf(sticks()), "sbus", 420_000), "is not SBUS: is the receiver set to SBUS"),
+        ("crsf", heard_as(20 * crsf(sticks()), "crsf", 115_200), "is not CRSF: .* with 420000 baud"),
+        ("crsf", heard_as(20 * sbus(sticks()), "crsf", 100_000, True, 2), "is not CRSF: is the receiver set to CRSF"),
+    ],
+    ids=["silent", "no link", "failsafe", "inverted", "CRSF for SBUS", "slow", "SBUS for CRSF"],
+)
+def test_a_receiver_that_cannot_be_used_yet_says_why(kind, frame, words):
+    line = Line()
+    pad, end = RcReceiver(kind, line.path, CONTROLS), time.monotonic() + 2.0
+    while not re.search(words, pad.why_unusable) and time.monotonic() < end:
+        line.send(frame)
+        time.sleep(0.01)  # between the frames of a receiver
+        pad.read()
+    pad.close()
+    line.close()
+    assert re.search(words, pad.why_unusable) and not pad.usable
+
+
+def test_a_port_hears_its_own_format_without_a_change():
+    assert heard_as(SBUS, "sbus", 100_000, True, 2) == SBUS
+    assert heard_as(CRSF, "crsf", 420_000) == CRSF
+
+
 def test_a_receiver_without_signal_is_waited_for_and_a_missing_port_named(bench):
     transmitter = Transmitter(bench, crsf)
     transmitter.sends = False
     received = bench.listen(Joy, "joy")
     pad = bench.add(GamepadNode(parameter_overrides=overrides(receiver="crsf", port=transmitter.line.path)))
-    bench.until(lambda: "no signal: is the transmitter on" in pad.last_report("none"), 5.0, "the remedy")
+    bench.until(lambda: "nothing arrives" in pad.last_report("none"), 5.0, "the remedy")
     assert not received
     transmitter.sends = True
     bench.until(lambda: received, 5.0, "the receiver")
