@@ -8,7 +8,6 @@ the lowest priority: a person who drives or stops the robot ends its motion at o
 from __future__ import annotations
 
 import math
-import os
 import secrets
 import threading
 import time
@@ -17,12 +16,12 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import Pose as PoseMessage
 from sensor_msgs.msg import CompressedImage, PointCloud2
 from std_msgs.msg import String
 
@@ -34,6 +33,7 @@ from hexapod_control.clients.patrol_client import PatrolClient
 from hexapod_control.clients.robot_client import COMMAND_PERIOD_S
 from hexapod_control.config.errors import RobotError
 from hexapod_control.config.motion_file import known_motions, request
+from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Pose
 from hexapod_control.core.motions.motion_approval import ANSWER_TOPIC, PERIOD_S, REQUEST_TOPIC, MotionRequest
 from hexapod_control.core.names import shortened
@@ -47,6 +47,7 @@ from hexapod_control.core.steering.path_following import (
 )
 from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.nodes.web.camera_feed import IMAGE_TOPIC, image_type
+from hexapod_control.ros import messages
 from hexapod_control.ros.qos import COMMAND, DISPLAY, EVENTS, LATCHED
 from hexapod_control.ros.row_messages import MessageError
 from hexapod_control.ros.terrain_messages import terrain_grid
@@ -54,12 +55,16 @@ from hexapod_control.ros.terrain_messages import terrain_grid
 FORWARD = Quantity("m", -5.0, 5.0, "distance to walk forward, negative backward", 0.0)
 LEFT = Quantity("m", -5.0, 5.0, "distance to walk to the left, negative to the right", 0.0)
 TURN = Quantity("deg", -360.0, 360.0, "angle to turn counter-clockwise, negative clockwise")
+UP = Quantity("m", -0.2, 0.2, "height of the body above the neutral stance", 0.0)
+LEAN = Quantity("deg", -30.0, 30.0, "angle of the body from the neutral stance", 0.0)
 HOLD_S = 10.0  # after a person has taken over or stopped the robot, for which motions are refused
+POSE_TOLERANCE = 1e-3  # [m, rad]
 STOPPED_S = 0.5  # at rest against the commands of a motion, after which a person has stopped the robot
 BEGIN_S = 5.0  # for the robot to begin a motion
 READY_S = 10.0  # for all topics and services of the robot to be there
 END_S = 1.0  # for a stop to be answered
 APPROVAL_S = 60.0  # for a person to permit a motion
+POSE_REST_S = 0.5  # without a change of the body pose, after which it is as near as the legs reach
 ANSWER_S = 3.0  # for the next image of the camera, or the description of the robot
 SLICE_DEG = 90.0  # largest turn between two headings that are approached one after the other
 ALONE = np.zeros((0, 2))  # obstacles: none are seen
@@ -135,11 +140,13 @@ class AssistantClient(PatrolClient):
         self._prefix = f"{self._node.get_namespace().rstrip('/')}/"
         self._map: tuple[float, TerrainGrid] | None = None  # [s] steady time at which it came
         self.description = ""  # URDF of the robot
+        self.pose: BodyPose | None = None  # of the body, as commanded by the planner
         self._answers: list[str] = []
         self._requests = self._node.create_publisher(String, REQUEST_TOPIC, EVENTS)
         self._node.create_subscription(String, ANSWER_TOPIC, self._on_answer, EVENTS)
         self._images: list[Future[tuple[str, bytes]]] = []  # that wait for the next image
         self._camera: Any = None  # the subscription, while one waits
+        self._node.create_subscription(PoseMessage, "body_pose_achieved", self._on_pose, LATCHED)
         self._node.create_subscription(String, "robot_description", self._on_description, LATCHED)
         self._node.create_subscription(PointCloud2, "terrain_map", self._on_map, COMMAND)
         self._node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, EVENTS)
@@ -154,6 +161,9 @@ class AssistantClient(PatrolClient):
             if status.name.startswith(self._prefix)
         }
         self.health = {**self.health, **heard}
+
+    def _on_pose(self, message: PoseMessage) -> None:
+        self.pose = messages.body_pose(message)
 
     def _on_description(self, message: String) -> None:
         self.description = message.data
@@ -214,21 +224,6 @@ class AssistantClient(PatrolClient):
         return sum(info.node_name == self.node_name for info in sources) <= 1
 
 
-class ParentWatch:
-    """Whether the program that has started this one is alive and runs: stdio says neither that it hangs nor stands."""
-
-    def __init__(self) -> None:
-        self._parent = os.getppid()
-
-    def check(self) -> None:
-        """Raises RobotError if the parent has ended or was stopped."""
-        state = ""
-        with suppress(OSError):
-            state = Path(f"/proc/{self._parent}/stat").read_text().rpartition(")")[2].split()[0]
-        if os.getppid() != self._parent or state in ("T", "t", "Z", "X"):
-            raise RobotError("the program that asked for the motion has ended or hangs: the robot was stopped")
-
-
 class Assistant:
     """Context manager: carries out the motions of an assistant on one robot."""
 
@@ -236,15 +231,13 @@ class Assistant:
         self,
         options: ConnectionOptions,
         limits: AssistantLimits,
-        watch: Callable[[], None],
         permission: Permission = Permission.MOVE,
     ) -> None:
-        """`watch` raises RobotError if who has asked for the motion is gone. Raises RosNameError."""
+        """Raises RosNameError."""
         self.permission = permission
         self._limits = limits
         self._options = options
         self._robot = AssistantClient(options)
-        self._watch = watch
         self._ended = threading.Event()
         self._lock = threading.Lock()
         self._stopping = threading.Lock()  # while a stop is answered
@@ -357,6 +350,13 @@ class Assistant:
             Motion(lambda wait: self._go(wait, 0.0, 0.0, math.radians(angle)), _request("turn", degrees=angle))
         )
 
+    def pose(self, up: float, roll: float, pitch: float, yaw: float) -> Motion:
+        """Moves the body over the standing feet: up [m], angles [deg]. Raises QuantityError or RobotError."""
+        height, angles = UP.checked(up), [LEAN.checked(angle) for angle in (roll, pitch, yaw)]
+        goal = BodyPose(0.0, 0.0, height, *map(math.radians, angles))
+        values = dict(zip(("roll", "pitch", "yaw"), angles, strict=True))
+        return self._ask(Motion(lambda wait: self._pose(wait, goal), _request("pose", up=height, **values)))
+
     def stand(self) -> Motion:
         """Stands up. Raises RobotError."""
         return self._ask(Motion(self._stand, _request("stand")))
@@ -403,7 +403,6 @@ class Assistant:
             end = time.monotonic() + seconds
 
             def check() -> None:
-                self._watch()
                 if robot.other_driver:
                     self._held_until = time.monotonic() + HOLD_S
                     raise RobotError(f"a person has taken over: {robot.other_driver} drives; the motion has ended")
@@ -468,6 +467,26 @@ class Assistant:
         wait.request("sit")
         wait.until_robot(lambda: self._robot.state == "sitting", POSTURE_S, "sit down")
         return "the robot sits"
+
+    def _pose(self, wait: BoundedWait, goal: BodyPose) -> str:
+        """Moves the body to a pose; if the motion is ended, it stays where it is."""
+        wait.until_ready(READY_S)
+        robot = self._robot
+        if robot.state != "standing" or robot.pose is None:
+            raise RobotError(f"the robot is {robot.state}: let it stand first")
+        try:
+            robot.request_pose(goal)
+            seen, since = robot.pose, time.monotonic()
+            while time.monotonic() - since < POSE_REST_S:
+                wait.spin()
+                if robot.pose != seen:
+                    seen, since = robot.pose, time.monotonic()
+        except (RobotError, EndRequested):
+            robot.request_pose(robot.pose)
+            raise
+        reached = max(abs(there - wanted) for there, wanted in zip(seen, goal, strict=True)) < POSE_TOLERANCE
+        angles = ", ".join(f"{name} {math.degrees(getattr(seen, name)):.1f} deg" for name in ("roll", "pitch", "yaw"))
+        return f"the body is {seen.z:.3f} m up, {angles}" + ("" if reached else ": as far as the legs allow")
 
     def _go(self, wait: BoundedWait, forward: float, left: float, turn: float) -> str:
         """Walks to a place and heading as seen from the robot."""

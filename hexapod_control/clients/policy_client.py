@@ -24,7 +24,7 @@ from hexapod_control.clients.bounded_wait import DISCOVERY_S, SERVICE_TIMEOUT_S,
 from hexapod_control.clients.connection_options import ConnectionOptions
 from hexapod_control.clients.motion_client import MotionProgress
 from hexapod_control.clients.robot_client import RobotClient
-from hexapod_control.config.errors import RobotError
+from hexapod_control.config.errors import PolicyFileError, RobotError
 from hexapod_control.config.policy_file import Policy
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.motions.motion_topics import MotionState
@@ -37,6 +37,7 @@ from hexapod_control.ros.row_messages import FootLayout, JointLayout, MessageErr
 
 COMMAND_TIMEOUT_S = 0.5  # of cmd_vel; then the policy is to stand
 MAX_AGE_S = 0.2  # of the newest reading of a sensor
+LATE_S = 0.2  # of steps that take longer than the period
 ROUNDING = 0.9  # share of the period after which a message counts as the next one: stamps are not exact
 SENSORS = {
     "joint_states": "is the driver or the simulator running?",
@@ -66,6 +67,7 @@ class PolicyClient(RobotClient):
         self._rates: Array = np.zeros(3)  # [rad/s]
         self._forces: Array = np.zeros(len(robot.legs))  # [N]
         self._last = -math.inf  # [s] stamp of the joint_states of the last step
+        self._late = 0  # steps in a row that took longer than the period
         self._runs = False
         self._failure = ""
         self._progress = MotionProgress((self._run,), SERVICE_TIMEOUT_S)
@@ -169,8 +171,20 @@ class PolicyClient(RobotClient):
         body = self._body
         command = np.clip(np.array(self._command.twist), -body.top_speed, body.top_speed)
         sensed = Sensed(self._orientation, self._rates, joints, velocities, self._forces)
-        action = self._policy.act(body.observation(sensed, command))
-        targets = self._joints.message(body.targets(action, command, self._policy.period), None, message.header.stamp)
+        period = self._policy.period
+        begin = time.monotonic()
+        try:
+            joint_targets = body.targets(self._policy.act(body.observation(sensed, command)), command, period)
+        except (PolicyFileError, ValueError) as error:  # ValueError: the action is not finite
+            self._end(str(error))
+            return
+        took = time.monotonic() - begin
+        self._late = self._late + 1 if took > period else 0
+        if self._late * period > LATE_S:
+            remedy = "a smaller network, or a faster computer"
+            self._end(f"the policy takes {took:.3f} s for a step of {period:g} s: it needs {remedy}")
+            return
+        targets = self._joints.message(joint_targets, None, message.header.stamp)
         targets.header.frame_id = self._run
         self._targets.publish(targets)
         self.steps += 1

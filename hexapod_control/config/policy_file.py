@@ -8,6 +8,7 @@ of its own, so that one for another robot, or with the legs in another order, wo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -122,18 +123,19 @@ class Policy:
         except OSError as error:
             raise PolicyFileError(path, None, "", f"cannot be read: {error.strerror}") from None
         try:
-            self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+            with redirect_stdout(None):  # it prints what it tries next
+                self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+            found = self._session.get_modelmeta().custom_metadata_map
+            ends = [[end.name for end in side] for side in (self._session.get_inputs(), self._session.get_outputs())]
         except Exception as error:  # its exceptions have no base class of their own
             reason = str(error).splitlines()[0]
             raise PolicyFileError(path, None, "", f"is not an ONNX model: {reason}", PolicyFileError.example) from None
-        found = self._session.get_modelmeta().custom_metadata_map
         self.level, self.period = _fitting(path, found, robot)
         body = PolicyBody(robot, self.level)
         self._size = len(body.low)
-        ends = self._session.get_inputs(), self._session.get_outputs()
         if [len(end) for end in ends] != [1, 1]:
             raise PolicyFileError(path, None, "graph", f"has {len(ends[0])} inputs and {len(ends[1])} outputs, not one")
-        self._input = ends[0][0].name
+        self._input = ends[0][0]
         self._path = path
         action = self.act(np.zeros(self._size))
         if len(action) != body.actions:

@@ -77,10 +77,13 @@ def test_a_network_of_another_shape_is_refused(tmp_path, layers, words):
         Policy(saved(tmp_path / "a.onnx", layers=layers), ROBOT)
 
 
-def test_what_is_no_onnx_file_is_refused_in_one_sentence(tmp_path):
-    for path, content in ((tmp_path / "a.onnx", b"no model"), (tmp_path / "empty.onnx", b"")):
-        path.write_bytes(content)
-        with pytest.raises(PolicyFileError, match="is not an ONNX model"):
-            Policy(path, ROBOT)
+def test_what_is_no_onnx_file_is_refused_in_one_sentence(tmp_path, capfd):
+    whole = saved(tmp_path / "whole.onnx").read_bytes()
+    names = whole.replace(b"hexapod_robot", b"hexapod_\xff\xfeobot"), whole.replace(b"observation", b"observatio\xe0")
+    for content in (b"no model", b"", whole[:1000], whole[: len(whole) // 2], whole[:-1], *names):
+        (tmp_path / "a.onnx").write_bytes(content)
+        with pytest.raises(PolicyFileError):
+            Policy(tmp_path / "a.onnx", ROBOT)
+    assert "".join(capfd.readouterr()) == ""
     with pytest.raises(PolicyFileError, match="cannot be read: No such file"):
         Policy(tmp_path / "none.onnx", ROBOT)

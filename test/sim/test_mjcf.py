@@ -81,15 +81,27 @@ def test_the_model_has_the_numbers_of_the_simulator(world, reality, capsys):
     assert model.actuator_biasprm[:, 0] == pytest.approx(model.actuator_gainprm[:, 0] * zeros.ravel(), abs=1e-12)
     model.actuator_biasprm[:, 0] = 0.0
     round_ends = (model.geom_type != original.model.geom_type).nonzero()[0]
-    assert (model.geom_type[round_ends] == mujoco.mjtGeom.mjGEOM_CAPSULE).all() and model.geom_bodyid[round_ends].all()
+    assert (model.geom_type[round_ends] == mujoco.mjtGeom.mjGEOM_CAPSULE).all()
     was, now = original.model.geom_size[round_ends], model.geom_size[round_ends]
-    assert (now[:, 0] == was[:, 0]).all() and (now[:, :2].sum(axis=1) <= np.maximum(was[:, 1], was[:, 0] + 1e-3)).all()
+    longest = np.where(
+        model.geom_bodyid[round_ends] > 0, np.maximum(was[:, 1], was[:, 0] + 1e-3), was[:, :2].sum(axis=1)
+    )
+    assert (now[:, 0] == was[:, 0]).all() and (now[:, :2].sum(axis=1) <= longest).all()
     for name in SHAPES:  # of a leg's links, whose ends are rounded
         getattr(model, name)[round_ends] = getattr(original.model, name)[round_ends]
     for name in filter(lambda name: name.startswith(PHYSICS) and name not in UNUSED, dir(model)):
         mine, its = getattr(model, name), getattr(original.model, name)
         assert mine == pytest.approx(its, rel=1e-12, abs=1e-15), name
     assert model.key("standing").qpos == pytest.approx(original.data.qpos, abs=1e-15)
+
+
+@pytest.mark.parametrize("world", ["flat", "obstacles", "posts", "stones"])
+def test_mjx_has_contacts_of_all_shapes_and_looks_at_those_near_the_robot(world, capsys):
+    model = exported(capsys, "quadruped", world=world)
+    colliding = model.geom_contype > 0
+    assert not (model.geom_type[colliding] == mujoco.mjtGeom.mjGEOM_CYLINDER).any()
+    shapes = (colliding & (model.geom_bodyid > 0)).sum()
+    assert [model.numeric(name).data[0] for name in ("max_geom_pairs", "max_contact_points")] == [8 * shapes] * 2
 
 
 def test_the_head_says_what_is_outside_of_the_model_only_for_a_robot_with_errors(capsys):

@@ -7,11 +7,12 @@ It talks over stdin and stdout to the client that has started it, or over HTTP t
 from __future__ import annotations
 
 import argparse
+import os
 import socket
 import sys
 
 from hexapod_control.cli.bounded_options import InputError, add_number
-from hexapod_control.clients.assistant import Assistant, AssistantLimits, ParentWatch, Permission
+from hexapod_control.clients.assistant import Assistant, AssistantLimits, Permission
 from hexapod_control.clients.connection_options import add_arguments as add_connection
 from hexapod_control.clients.connection_options import connection
 from hexapod_control.config.errors import DONE
@@ -45,13 +46,13 @@ def run(args: argparse.Namespace) -> int:
     if args.http is not None:
         port = int(args.http)
         _check_free(port)
-        with Assistant(connection(args), limits, lambda: None, permission) as assistant:
+        with Assistant(connection(args), limits, permission) as assistant:
             print(f"http://{LOCAL}:{port}/mcp", file=sys.stderr, flush=True)
             server(assistant).run("streamable-http", host=LOCAL, port=port)
         return DONE
     try:
-        with Assistant(connection(args), limits, ParentWatch().check, permission) as assistant:
-            server(assistant).run("stdio")
+        with Assistant(connection(args), limits, permission) as assistant:
+            server(assistant, os.getppid()).run("stdio")
     except* BrokenPipeError:
         pass  # the client has ended while a tool answered
     return DONE

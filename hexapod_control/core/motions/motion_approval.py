@@ -22,6 +22,7 @@ ANSWERS = {"yes": True, "no": False}
 VALUES: Mapping[str, Mapping[str, type]] = {  # of each motion: m, deg, or the name of a motion
     "walk": {"forward": float, "left": float},
     "turn": {"degrees": float},
+    "pose": {"up": float, "roll": float, "pitch": float, "yaw": float},
     "stand": {},
     "sit": {},
     "play": {"name": str},

@@ -18,6 +18,7 @@ from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, wrap
 from hexapod_control.core.steering.obstacle_avoidance import CLEAR_DISTANCE, detour, free_distance, transform_points
 
 FACING_DISTANCE = 0.3  # [m] from the waypoint, within which the robot turns to the heading of the waypoint
+PROGRESS = 0.2  # of the tolerances, by which a robot must get nearer
 
 
 class PursuitHeading(Enum):
@@ -95,7 +96,7 @@ class Pursuit:
         self._reached = 0
         self._start: tuple[float, float] | None = None  # [m] of the line
         self._last: float | None = None  # [rad] direction of the detour, in odom
-        # [m] shortest remaining path so far; [s] since it last got shorter
+        # shortest remaining path so far, in tolerances; [s] since it last got shorter
         self._nearest = math.inf
         self._idle = 0.0
 
@@ -127,8 +128,8 @@ class Pursuit:
         """True after `progress_timeout` without progress in distance or, near the waypoint, in heading."""
         goal = self.waypoints[self._reached]
         error = abs(wrap(goal.yaw - pose.yaw)) if goal.yaw is not None and distance < FACING_DISTANCE else math.pi
-        remaining = distance + self.settings.tolerance * error  # distance and heading combined
-        if remaining < self._nearest - self.settings.tolerance / 5.0:
+        remaining = distance / self.settings.tolerance + error / self.settings.heading_tolerance
+        if remaining < self._nearest - PROGRESS:
             self._nearest = remaining
             self._idle = 0.0
         else:

@@ -234,6 +234,7 @@ function motionAsked({ motion, values }) {
   const { forward = 0, left = 0, degrees = 0, name = "" } = values;
   const eighth = Math.round((4 * Math.atan2(left, forward)) / Math.PI + 8) % 8;
   const way = motion === "turn" ? (degrees < 0 ? "↻" : "↺") : ARROWS[eighth];
+  if (motion === "pose") return t("permission_pose", { ...values, up: (100 * values.up).toFixed(1) });
   return t(`permission_${motion}`, { distance: Math.hypot(forward, left).toFixed(2), angle: Math.abs(degrees).toFixed(0), way, name });
 }
 function askName() {

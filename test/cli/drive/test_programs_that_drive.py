@@ -43,7 +43,7 @@ SPEED = 0.9  # share of the largest
 RADIUS_M = 1.0
 DRIFT_M = 0.05  # of odometry, and way of a stop
 REPORTS = {"state", "where_am_i", "what_do_you_see", "camera_image", "faults", "stop"}
-MOTIONS = {"walk", "turn", "stand", "sit", "list_motions", "play_motion"}
+MOTIONS = {"walk", "turn", "pose", "stand", "sit", "list_motions", "play_motion"}
 OPTIONS = ConnectionOptions(stamped=stamped_by_default())
 ABUSE = json.loads((ROOT / "test" / "data" / "abusive_calls.json").read_text(encoding="utf-8"))
 WALKER = """
@@ -183,7 +183,7 @@ def test_without_a_permission_the_tools_report_and_stop_and_none_moves_the_robot
             with pytest.raises(Exception, match=words):
                 await offered.call_tool(name, {})
 
-    with Assistant(OPTIONS, AssistantLimits(), lambda: None, Permission.READ) as alone:
+    with Assistant(OPTIONS, AssistantLimits(), Permission.READ) as alone:
         asyncio.run(run(alone))
 
 
@@ -280,6 +280,20 @@ def test_no_script_of_an_assistant_exceeds_a_limit_and_the_robot_stands_after_it
     if robot.state in ("sitting", "sinking", "rising"):  # a stop ends these half-way, too
         assert done(robot, assistant.begin("stand"), "standing up")[0]
     at_rest(robot)
+
+
+def test_the_body_is_posed_as_far_as_the_legs_allow_and_stays_where_a_stop_ends_it(robot, assistant):
+    at_rest(robot)
+    height = lambda: robot.truth.last.height  # noqa: E731
+    before = height()
+    answer = done(robot, assistant.begin("pose", up_m=0.02, pitch_deg=5.0), "the pose")
+    assert answer == (True, "the body is 0.020 m up, roll 0.0 deg, pitch 5.0 deg, yaw 0.0 deg")
+    assert "as far as the legs allow" in done(robot, assistant.begin("pose", up_m=-0.2), "the lowest pose")[1]
+    asked = assistant.begin("pose", up_m=0.2)
+    assert not asked.done() and done(robot, assistant.begin("stop"), "the stop")[0]
+    assert not done(robot, asked, "the end of the pose")[0]
+    assert done(robot, assistant.begin("pose"), "the neutral pose")[0]
+    assert height() == pytest.approx(before, abs=0.003)
 
 
 def test_a_motion_is_played_by_its_name_and_a_stop_ends_it(robot, assistant):
@@ -406,17 +420,25 @@ def stops(robot):
     assert robot.state == "standing" and math.dist(robot.truth.last.pose[:2], place.pose[:2]) < 0.01
 
 
+def ends_with(robot, process, number):
+    """Sends a signal to the client of a long walk: the robot stops long before its end."""
+    place = robot.truth.last.pose
+    process.send_signal(number)
+    stops(robot)
+    assert math.dist(robot.truth.last.pose[:2], place[:2]) < 0.3
+
+
 def test_a_client_that_dies_or_hangs_or_a_person_who_stops_the_robot_ends_the_walk(robot, assistant):
     for number in (signal.SIGKILL, signal.SIGSTOP):
         with walker(*HEXAPOD, "mcp", "--allow", "move") as process:
             spin(robot, lambda: robot.state == "walking" and robot.source == "assistant", "the walk")
-            process.send_signal(number)
-            stops(robot)
+            ends_with(robot, process, number)
         spin(robot, lambda: robot.source in ("none", ""), "the end of the server")
-    with serving() as url, walker(url) as process:
-        spin(robot, lambda: robot.state == "walking" and robot.source == "assistant", "the walk over HTTP")
-        process.kill()
-        stops(robot)
+    with serving() as url:
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            with walker(url) as process:
+                spin(robot, lambda: robot.state == "walking" and robot.source == "assistant", "the walk over HTTP")
+                ends_with(robot, process, number)
         opened = Client(url=url)
         asked = opened.begin("walk", forward_m=-0.5)
         spin(robot, lambda: robot.state == "walking" or asked.done(), "a walk")
@@ -449,3 +471,15 @@ def test_a_policy_walks_as_a_person_commands_until_somebody_stops_it(robot, tmp_
         policy.kill()
         policy.wait()
         policy.stderr.close()
+
+
+def test_a_policy_that_diverges_ends_in_one_sentence_and_the_robot_stands(robot, tmp_path):
+    metadata = description(load("phantomx").robot, "walk", 0.02)
+    inputs = sum(int(part.split()[-1]) for part in metadata["observation"].split(","))
+    signs = np.where(np.arange(24 * inputs).reshape(24, inputs) % 2, -1.0, 1.0)
+    save(tmp_path / "wild.onnx", [Layer(3e38 * signs, np.zeros(24)), Layer(-np.eye(24), np.zeros(24))], metadata)
+    at_rest(robot)
+    command = [*HEXAPOD, "policy", "run", str(tmp_path / "wild.onnx")]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S)
+    assert ended.returncode == 1 and "24 finite numbers" in ended.stderr and "Traceback" not in ended.stderr
+    stops(robot)
