@@ -352,7 +352,8 @@ class Assistant:
 
     def pose(self, up: float, roll: float, pitch: float, yaw: float) -> Motion:
         """Moves the body over the standing feet: up [m], angles [deg]. Raises QuantityError or RobotError."""
-        height, angles = UP.checked(up), [LEAN.checked(angle) for angle in (roll, pitch, yaw)]
+        height = UP.checked(up)
+        angles = [LEAN.checked(angle) for angle in (roll, pitch, yaw)]
         goal = BodyPose(0.0, 0.0, height, *map(math.radians, angles))
         values = dict(zip(("roll", "pitch", "yaw"), angles, strict=True))
         return self._ask(Motion(lambda wait: self._pose(wait, goal), _request("pose", up=height, **values)))
@@ -476,11 +477,12 @@ class Assistant:
             raise RobotError(f"the robot is {robot.state}: let it stand first")
         try:
             robot.request_pose(goal)
-            seen, since = robot.pose, time.monotonic()
-            while time.monotonic() - since < POSE_REST_S:
-                wait.spin()
-                if robot.pose != seen:
-                    seen, since = robot.pose, time.monotonic()
+            seen = robot.pose
+            rests = 0.0  # [s]
+            while rests < POSE_REST_S:
+                wait.spin(POLL_S)
+                rests = rests + POLL_S if robot.pose == seen else 0.0
+                seen = robot.pose
         except (RobotError, EndRequested):
             robot.request_pose(robot.pose)
             raise

@@ -112,7 +112,8 @@ def _motions(assistant: Assistant, client: int) -> tuple[Callable[..., Any], ...
 
     async def done(call: Call, begin: Callable[[], Motion]) -> str:
         request = call.request_context.request
-        return await _done(begin, client if request is None else await asyncio.to_thread(_at_other_end, request))
+        process = client if request is None else await asyncio.to_thread(_at_other_end, request)
+        return await _done(begin, process, request)
 
     async def walk(call: Call, forward_m: Forward, left_m: Left = 0.0) -> str:
         """Walks to a place as seen from the robot, without turning, and says how far it came. The robot must stand."""
@@ -153,18 +154,21 @@ def _answered(ask: Callable[[], Any]) -> Any:
         raise ToolError(str(error)) from None
 
 
-async def _done(begin: Callable[[], Motion], client: int) -> str:
-    """Waits for the end of a motion; if the call is cancelled, or the client has ended or hangs, the motion ends."""
+async def _done(begin: Callable[[], Motion], client: int, request: Any) -> str:
+    """Waits for the end of a motion; if the call is cancelled, or the client has ended or hangs, the motion ends.
+
+    Over HTTP of protocols before 2026 a closed connection cancels no call, so that it is looked at.
+    """
     watched = _runs(client)  # not, if it cannot be seen
     motion: Motion = _answered(begin)
-    answer = asyncio.wrap_future(motion.answer)
     try:
-        while not (await asyncio.wait([answer], timeout=WATCH_PERIOD_S))[0]:
-            if watched and not _runs(client):
+        while not motion.answer.done():
+            await asyncio.sleep(WATCH_PERIOD_S)
+            if (watched and not _runs(client)) or (request is not None and await request.is_disconnected()):
                 raise ToolError("the program that asked for the motion has ended or hangs: the robot was stopped")
     finally:
         motion.end.set()
-    return str(_answered(answer.result))
+    return str(_answered(motion.answer.result))
 
 
 def _runs(process: int) -> bool:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import socket
 import sys
+from types import FrameType
 
 from hexapod_control.cli.bounded_options import InputError, add_number
 from hexapod_control.clients.assistant import Assistant, AssistantLimits, Permission
@@ -47,15 +49,28 @@ def run(args: argparse.Namespace) -> int:
         port = int(args.http)
         _check_free(port)
         with Assistant(connection(args), limits, permission) as assistant:
+            _end_by_signals(assistant)
             print(f"http://{LOCAL}:{port}/mcp", file=sys.stderr, flush=True)
             server(assistant).run("streamable-http", host=LOCAL, port=port)
         return DONE
     try:
         with Assistant(connection(args), limits, permission) as assistant:
+            _end_by_signals(assistant)
             server(assistant, os.getppid()).run("stdio")
     except* BrokenPipeError:
         pass  # the client has ended while a tool answered
     return DONE
+
+
+def _end_by_signals(assistant: Assistant) -> None:
+    """Ends the motion, then this program, on SIGTERM and SIGHUP: what serves does not return from the first."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        assistant.__exit__(None, None, None)
+        os._exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
 
 
 def _check_free(port: int) -> None:

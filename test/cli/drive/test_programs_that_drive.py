@@ -6,6 +6,7 @@ Tools and bounds, abuse, a person, a death or a flood in mid-walk.
 
 import asyncio
 import contextlib
+import http.client
 import json
 import math
 import os
@@ -420,6 +421,23 @@ def stops(robot):
     assert robot.state == "standing" and math.dist(robot.truth.last.pose[:2], place.pose[:2]) < 0.01
 
 
+def walk_of_an_older_protocol(url):
+    """The connection of a call of walk, by a protocol in which closing it does not cancel the call."""
+    version = "2025-06-18"
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+
+    def post(**body):
+        connection = http.client.HTTPConnection(url.split("/")[2])
+        connection.request("POST", "/mcp", json.dumps({"jsonrpc": "2.0", **body}), headers)
+        return connection
+
+    about = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}}
+    answer = post(id=1, method="initialize", params=about).getresponse()
+    headers |= {"Mcp-Session-Id": answer.headers["Mcp-Session-Id"], "Mcp-Protocol-Version": version}
+    post(method="notifications/initialized").getresponse().read()
+    return post(id=2, method="tools/call", params={"name": "walk", "arguments": {"forward_m": -1.0}})
+
+
 def ends_with(robot, process, number):
     """Sends a signal to the client of a long walk: the robot stops long before its end."""
     place = robot.truth.last.pose
@@ -439,6 +457,12 @@ def test_a_client_that_dies_or_hangs_or_a_person_who_stops_the_robot_ends_the_wa
             with walker(url) as process:
                 spin(robot, lambda: robot.state == "walking" and robot.source == "assistant", "the walk over HTTP")
                 ends_with(robot, process, number)
+        call = walk_of_an_older_protocol(url)
+        spin(robot, lambda: robot.state == "walking", "the walk of an older client")
+        place = robot.truth.last.pose
+        call.close()
+        stops(robot)
+        assert math.dist(robot.truth.last.pose[:2], place[:2]) < 0.3
         opened = Client(url=url)
         asked = opened.begin("walk", forward_m=-0.5)
         spin(robot, lambda: robot.state == "walking" or asked.done(), "a walk")
