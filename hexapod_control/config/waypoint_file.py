@@ -1,21 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of waypoints: YAML with `waypoints`, a list of {x, y, yaw_deg, heading}, and the tolerances of the patrol.
 
-A folder holds the routes and places that have a name: NAME.yaml; a place is a route of one waypoint.
+A folder holds the routes and places that have a name: NAME.yaml; a place is a route of one waypoint. NAME.npy beside it
+has the points that a lidar saw when the route was taught.
 """
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
 
 from hexapod_control.config.document import DocumentEntry, read
 from hexapod_control.config.errors import WaypointFileError
 from hexapod_control.config.file_replacement import replace_file
 from hexapod_control.config.schema import ChoiceRow, NumberRow, refuse_unknown, yaml_text
 from hexapod_control.config.shipped_files import file_path
+from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import file_stem
 from hexapod_control.core.quantity import Quantity
 from hexapod_control.core.steering.path_following import PursuitHeading, PursuitSettings, Waypoint
@@ -85,15 +90,36 @@ class RouteFolder:
                 continue
         return found
 
-    def save(self, name: str, points: Sequence[tuple[float, float]]) -> None:
-        """Saves a route of points [m] in odom. Raises OSError."""
+    def save(self, name: str, points: Sequence[tuple[float, float]], seen: Array | None = None) -> None:
+        """Saves a route of points [m], and what the lidar saw on it (k, 2) [m], in one frame. Raises OSError."""
         rows = "".join(f"  - {{x: {x:.3f}, y: {y:.3f}}}\n" for x, y in points)
         self._path.mkdir(parents=True, exist_ok=True)
         replace_file(self._file(name), f"waypoints:\n{rows}")
+        if seen is None or not len(seen):
+            self._map(name).unlink(missing_ok=True)
+            return
+        content = io.BytesIO()
+        np.save(content, seen.astype(np.float32))
+        replace_file(self._map(name), content.getvalue())
 
     def delete(self, name: str) -> None:
         """Deletes a route, if it exists. Raises OSError."""
         self._file(name).unlink(missing_ok=True)
+        self._map(name).unlink(missing_ok=True)
+
+    def has_map(self, name: str) -> bool:
+        """True if it is kept what the lidar saw on a route."""
+        return bool(name) and self._map(name).exists()
+
+    def seen(self, name: str) -> Array:
+        """What the lidar saw on a route (k, 2) [m], in the frame of its points. Raises OSError and ValueError."""
+        points: Array = np.load(self._map(name), allow_pickle=False).astype(float)
+        if points.ndim != 2 or points.shape[1] != 2 or not np.isfinite(points).all():
+            raise ValueError("must be points")
+        return points
+
+    def _map(self, name: str) -> Path:
+        return self._file(name).with_suffix(".npy")
 
     def _file(self, name: str) -> Path:
         return self._path / f"{file_stem(name, 'route')}.yaml"

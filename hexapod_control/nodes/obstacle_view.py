@@ -36,6 +36,9 @@ class ObstacleView:
         self.odometry = TrajectoryLog(kept)
         self._odometry_received = -math.inf  # [s] steady time
         self.obstacles: Array = np.zeros((0, 2))  # [m] in odom
+        self.scan: Array = np.zeros((0, 2))  # the same [m] in base_footprint
+        self.scan_pose = Pose(0.0, 0.0, 0.0)  # in odom, where it was taken
+        self.deviation = 0.0  # [m] standard deviation of the place by odometry; 0: not known
         self.scanned = -math.inf  # [s] time of the odometry at the last scan
         # Scan not yet transformed: time [s] and points [m] in base_footprint.
         self._pending: tuple[float, Array] | None = None
@@ -49,6 +52,7 @@ class ObstacleView:
 
     def _on_odometry(self, message: Odometry) -> None:
         self.odometry.add(sample(message))
+        self.deviation = math.sqrt(max(0.0, message.pose.covariance[0], message.pose.covariance[7]))
         self._odometry_received = time.monotonic()
         self._transform_scan()
 
@@ -85,7 +89,9 @@ class ObstacleView:
         if -MAX_SCAN_AGE_S < age < 0.0:
             return  # the odometry for that time has not arrived yet
         same_clock = 0.0 <= age < MAX_SCAN_AGE_S and len(self.odometry) > 1
-        self.obstacles = transform_points(scanned, self.odometry.at(stamp) if same_clock else last.pose)
+        self.scan = scanned
+        self.scan_pose = self.odometry.at(stamp) if same_clock else last.pose
+        self.obstacles = transform_points(scanned, self.scan_pose)
         self.scanned = last.time
         self._pending = None
 

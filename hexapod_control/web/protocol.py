@@ -47,7 +47,7 @@ DANCE_STEPS = ("pose", "wait", "walk", "sway")  # of a motion file, which a page
 MAX_DANCE = 60  # steps
 PROFILE_ACTS = ("save", "delete")
 MAX_PROFILE = 20  # values
-ROUTE_ACTS = ("walk", "navigate", "save", "delete")
+ROUTE_ACTS = ("walk", "navigate", "save", "delete", "teach", "taught", "keep")
 MAX_ROUTE = 200  # points
 CONTROL_ACTS = ("take", "leave", "give", "keep")
 LABORATORY_ACTS = ("open", "plan", "save")
@@ -221,7 +221,10 @@ class LaboratoryMessage:
 
 @dataclass(frozen=True, slots=True)
 class RouteMessage:
-    """Walks along points (x, y) [m] in odom, has Nav2 walk to the last one, saves them under a name, or deletes it."""
+    """Walks along points (x, y) [m] in odom, has Nav2 walk to the last one, saves them under a name, or deletes it.
+
+    `teach` begins a lesson, `taught` ends it, `keep` saves what was learned under a name.
+    """
 
     act: str
     name: str = ""

@@ -75,6 +75,7 @@ ROUTE_TONES = {  # by the phase of a walk along a route
     "detour": Tone.GOOD,
     "held": Tone.GOOD,
     "nav2": Tone.GOOD,
+    "locating": Tone.CALM,
     "blocked": Tone.WARN,
     "paused": Tone.WARN,
     "no_odom": Tone.WARN,

@@ -18,6 +18,7 @@ DIRECTIONS = np.linspace(-math.pi, math.pi, 120, endpoint=False)  # [rad] candid
 CLEAR_DISTANCE = 1.2  # [m] free distance from which a direction counts as free
 BLOCKED_COST = 3.0  # [1] cost per metre by which the free distance of a direction is shorter than CLEAR_DISTANCE
 DIRECTION_CHANGE_COST = 0.15  # [m/rad] cost of another direction than the last one: obstacles are passed on one side
+RINGS = 30  # around a goal, on which a free place is searched
 CONTACT_TOLERANCE = 0.005  # [m] depth up to which a point in the disc counts as outside: the robot can walk along it
 
 
@@ -75,6 +76,22 @@ def free_distances(obstacles: Array, directions: Array, radius: float) -> Array:
 def free_distance(obstacles: Array, direction: float, radius: float) -> float:
     """`free_distances` of one direction."""
     return float(free_distances(obstacles, np.array([direction]), radius)[0])
+
+
+def nearest_free(goal: tuple[float, float], obstacles: Array, room: float, farthest: float) -> tuple[float, float]:
+    """Returns the place (x, y) [m] nearest to a goal that is `room` [m] from all obstacles (k, 2) [m].
+
+    It is the goal if that has room, or if no place within `farthest` [m] has.
+    """
+    distances = np.arange(0.0, farthest, farthest / RINGS)
+    rings = distances[:, None, None] * np.column_stack((np.cos(DIRECTIONS), np.sin(DIRECTIONS)))
+    places = np.array(goal) + rings.reshape(-1, 2)
+    near = obstacles[np.hypot(*(obstacles - np.array(goal)).T) < room + farthest]
+    if not len(near):
+        return goal
+    is_free = (((places[:, None, :] - near) ** 2).sum(axis=2) >= room * room).all(axis=1)
+    x, y = places[int(np.argmax(is_free))].tolist()
+    return x, y
 
 
 def detour(goal: tuple[float, float], obstacles: Array, radius: float, last: float | None) -> tuple[float, float]:

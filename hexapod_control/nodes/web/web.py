@@ -325,6 +325,7 @@ class WebNode(GuardedNode):
         present = {**self.feed.status(), "speed": self.commands.speed, "camera": self._camera.available}
         present |= {
             "nav2": self._navigation.available,
+            "lesson": self._routes.lesson_length,
             "restartable": self._processes.restartable(),
             SHUTDOWN: self._shutdown.allowed,
         }

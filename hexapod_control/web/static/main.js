@@ -274,7 +274,6 @@ connection.on("state", (detail) => {
   charts.update(detail);
   diagram.update(detail);
   motionPanel.update(detail);
-  routes.update(detail.odom);
   body.report(detail.pose);
   robot.gait = detail.gait;
   robot.state = detail.state;

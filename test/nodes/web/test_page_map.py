@@ -152,6 +152,7 @@ def test_a_route_is_taught_by_driving_once_and_walked_back(told, ground):
     page = told.page
     page.click("[data-sheet=routes]")
     page.click("#teach")
+    told.until(lambda: page.js("hexapod.robot.status.lesson") is not None, what="the lesson")
     x, y = page.spot("#left")
     page.touch("Start", thumb=(x, y))
     page.touch("Move", thumb=(x, y - 60))
@@ -159,8 +160,9 @@ def test_a_route_is_taught_by_driving_once_and_walked_back(told, ground):
     page.touch("End")
     told.rest()
     page.click("[data-sheet=routes]")
-    assert told.text("#teach").startswith("■ End the route: 0.")
+    told.until(lambda: told.text("#teach").startswith("■ End the route: 0."))
     page.click("#teach")
+    told.until(lambda: page.js("!document.querySelector('#goal-form').hidden"), what="the name is asked")
     page.click("#goal-form button")
     told.until(lambda: page.js("hexapod.map.places.map(({name}) => name)") == ["Route 1"])
     page.click("[data-sheet=routes]")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Walks along routes that pages order, at times that the test sets, with a robot that follows its commands exactly."""
 
+import itertools
 import math
 from types import SimpleNamespace
 
@@ -68,7 +69,7 @@ class Walker:
             folder,
         )
         self.pose, self.wall, self.lidar, self.odometry, self.page = Pose(0.0, 0.0, 0.0), math.inf, lidar, True, True
-        self.ticks, self.near = 0, math.inf
+        self.ticks, self.near, self.covariance = 0, math.inf, NONE
 
     def orders(self, *points, name=""):
         self.routes.execute(RouteMessage("walk", name, points))
@@ -104,7 +105,7 @@ class Walker:
         if self.odometry and "odom" in self.node.callbacks:
             place = BodyPose(x=self.pose.x, y=self.pose.y, yaw=self.pose.yaw)
             still = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-            odom = messages.odometry_message(place, still, (NONE, NONE), ("odom", "base_footprint"), stamp)
+            odom = messages.odometry_message(place, still, (self.covariance, NONE), ("odom", "base_footprint"), stamp)
             self.node.deliver("odom", odom)
         if self.lidar and "scan" in self.node.callbacks and self.ticks % SCAN_TICKS == 0:
             ahead = np.cos(-np.pi + np.pi / 45 * np.arange(90) + self.pose.yaw)
@@ -145,7 +146,7 @@ def test_it_walks_along_all_points_tells_how_far_it_is_and_rests_at_the_last_one
     walker.passes(20.0, walker.ended)
     assert walker.log == [(0, "log_route_done", {"name": "door", "left": pytest.approx(0.0, abs=0.11)})]
     assert math.dist(walker.pose[:2], (0.5, 0.4)) < 0.05
-    assert walker.drawn() == () and walker.twist == ZERO
+    assert not walker.drawn() and walker.twist == ZERO
 
 
 def test_its_speed_is_that_of_the_page(walker):
@@ -286,3 +287,119 @@ def test_routes_with_a_name_are_kept_as_files_of_hexapod_patrol(walker, tmp_path
     assert walker.sent[-1] == (0, "routes", kept)
     walker.routes.execute(RouteMessage("delete", "Küche 1"))
     assert walker.sent[-1] == (0, "routes", {"list": []})
+
+
+# --- taught routes -------------------------------------------------------------------------------------------------
+
+
+class Room:
+    """What a lidar sees in a room of 5 by 4 m with a box, from a pose in that room."""
+
+    CORNERS = (
+        [(-2.0, -1.5), (3.0, -1.5), (3.0, 2.5), (-2.0, 2.5), (-2.0, -1.5)],
+        [(0.5, 1.2), (1.1, 1.2), (1.1, 1.6), (0.5, 1.6), (0.5, 1.2)],
+    )
+
+    def ranges(self, pose, count=180):
+        """Distances [m] of rays from -pi, counter-clockwise."""
+        angles = -np.pi + math.tau / count * np.arange(count) + pose.yaw
+        rays = np.column_stack((np.cos(angles), np.sin(angles)))
+        found = np.full(count, np.inf)
+        for corners in self.CORNERS:
+            for start, end in itertools.pairwise(corners):
+                along = np.subtract(end, start)
+                to = np.subtract(start, pose[:2])
+                cross = rays[:, 0] * along[1] - rays[:, 1] * along[0]
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    far = (to[0] * along[1] - to[1] * along[0]) / cross
+                    part = (to[0] * rays[:, 1] - to[1] * rays[:, 0]) / cross
+                found = np.where((far > 0.0) & (part >= 0.0) & (part <= 1.0) & (far < found), far, found)
+        return found
+
+
+@pytest.fixture
+def drifting(monkeypatch, tmp_path):
+    walker = Walker(monkeypatch, tmp_path / "routes")
+    walker.truth, room, step = Pose(0.0, 0.0, 0.0), Room(), Walker._sense
+
+    def sense():
+        moved = exp(walker.twist, PERIOD_S)
+        walker.truth = walker.truth @ moved
+        walker.pose = walker.pose @ exp(walker.twist.scaled(0.03), PERIOD_S)
+        walker.lidar = False
+        step(walker)
+        if walker.sees and "scan" in walker.node.callbacks and walker.ticks % SCAN_TICKS == 0:
+            scan = Scan(room.ranges(walker.truth), -np.pi, math.tau / 180, 0.1, 6.0)
+            stamp = messages.time(round(walker.time.now * 1e9))
+            walker.node.deliver("scan", messages.scan_message(scan, 0.1, stamp, "base_link"))
+
+    walker.sees = True
+    walker._sense = sense
+    return walker
+
+
+def drives(walker, *parts):
+    """A person drives: twists and their times [s]."""
+    for twist, seconds in parts:
+        for _ in range(round(seconds / PERIOD_S)):
+            walker.commands.follow(twist)
+            walker.passes(PERIOD_S)
+    walker.commands.halt()
+    walker.passes(1.0)
+
+
+def learn(walker, name="round"):
+    walker.routes.execute(RouteMessage("teach"))
+    walker.passes(0.5)
+    drives(walker, (Twist(0.2, 0.0, 0.0), 6.0), (Twist(0.0, 0.0, 0.6), 3.0), (Twist(0.2, 0.0, 0.2), 5.0))
+    assert walker.routes.lesson_length == pytest.approx(2.2, abs=0.2)
+    walker.routes.execute(RouteMessage("taught"))
+    _, kind, fields = walker.sent[-1]
+    assert kind == "lesson" and walker.routes.lesson_length is None
+    walker.routes.execute(RouteMessage("keep", name, tuple(map(tuple, fields["points"]))))
+    return next(route["points"] for route in walker.sent[-1][2]["list"])
+
+
+def test_a_taught_route_is_walked_back_and_again_by_what_the_lidar_saw_however_odometry_drifts(drifting):
+    points = learn(drifting)
+    end = drifting.truth
+    for way, goal in ((points[::-1], (0.0, 0.0)), (points, end[:2])) * 3:
+        drifting.orders(*map(tuple, way), name="round")
+        said = drifting.passes(60.0, drifting.ended)
+        assert "locating" in said and drifting.said == ("log_route_done", {})
+        assert math.dist(drifting.truth[:2], goal) < 0.06
+    assert math.dist(drifting.truth[:2], drifting.pose[:2]) > 0.1  # odometry alone would be further off
+
+
+def test_a_robot_that_was_started_elsewhere_on_the_route_finds_itself(drifting):
+    points = learn(drifting)
+    drifting.pose = Pose(7.0, -3.0, 2.0)
+    drifting.passes(1.0)
+    drifting.orders(*map(tuple, points[::-1]), name="round")
+    drifting.passes(60.0, drifting.ended)
+    assert drifting.said == ("log_route_done", {}) and math.hypot(*drifting.truth[:2]) < 0.06
+
+
+def test_in_another_room_it_says_that_this_is_not_the_route(drifting, monkeypatch):
+    points = learn(drifting)
+    monkeypatch.setattr(Room, "ranges", lambda room, pose, count=180: np.linspace(0.5, 1.5, count))
+    drifting.passes(1.0)
+    drifting.orders(*map(tuple, points), name="round")
+    drifting.passes(5.0, drifting.ended)
+    assert drifting.said == ("log_route_elsewhere", {}) and drifting.twist == ZERO
+
+
+def test_a_place_without_room_is_walked_to_as_near_as_obstacles_allow(walker):
+    walker.wall = 1.0
+    walker.orders((0.9, 0.0))
+    walker.passes(30.0, walker.ended)
+    assert walker.said == ("log_route_beside", {"way": "0.2"})
+    assert 0.6 < walker.pose.x < 0.8
+
+
+def test_by_odometry_alone_it_says_how_far_it_may_be_off(walker):
+    walker.orders((0.3, 0.0))
+    walker.passes(1.0)
+    walker.covariance = 0.04 * np.eye(6)
+    walker.passes(20.0, walker.ended)
+    assert walker.said == ("log_route_about", {"error": "0.4"})

@@ -2,18 +2,17 @@
 // Going to places: the goal that is marked on the map, places and routes with a name, and routes that are taught by driving.
 
 import { t } from "../texts/texts.js";
-import { length, simplified } from "../drawing/map.js";
+import { length } from "../drawing/map.js";
 import { put } from "./header.js";
 import { deleteButton, itemButton } from "./item_buttons.js";
 
 const PERIOD = 300; // [ms] between two requests of the map at least
 const PATIENCE = 3000; // [ms] after which the map is requested again
-const STEP = 0.05; // [m] between two points of a lesson
-const JUMP = 0.3; // [m] between two states of a robot whose odometry was reset
 
 export class RoutesPanel {
-  /** @type {number[][] | null} */
-  lesson = null; // the way since it began
+  /** @type {number | null} */
+  lesson = null; // [m] since it began
+  learned = false; // what is marked is the route of the last lesson
   name = ""; // of the place that is marked
   hasNav2 = false; // Nav2 runs
   walking = ""; // name of the goal of the present walk
@@ -48,11 +47,15 @@ export class RoutesPanel {
     connection.on("routes", (detail) => this.take(detail.list));
     connection.on("route", (detail) => this.follow(detail));
     connection.on("map", (detail) => this.see(detail));
+    connection.on("lesson", (detail) => this.learn(detail.points));
     this.say();
   }
 
   /** @param {any} status */
-  status({ nav2 }) {
+  status({ nav2, lesson }) {
+    this.lesson = lesson;
+    this.teach.setAttribute("aria-pressed", String(lesson !== null));
+    put(this.teach, lesson === null ? t("teach") : t("teach_end", { value: lesson.toFixed(1) }));
     if (nav2 === this.hasNav2) return;
     this.hasNav2 = nav2;
     this.say();
@@ -87,28 +90,20 @@ export class RoutesPanel {
     this.ask(PERIOD);
   }
 
-  /**
-   * Takes the present place of the robot, while a route is taught.
-   * @param {number[] | null} odom
-   */
-  update(odom) {
-    if (!this.lesson || !odom) return;
-    const last = this.lesson.at(-1);
-    const step = last ? Math.hypot(odom[0] - last[0], odom[1] - last[1]) : Infinity;
-    if (step < STEP) return;
-    if (last && step > JUMP) this.lesson = [];
-    this.lesson.push([odom[0], odom[1]]);
-    put(this.teach, t("teach_end", { value: length(this.lesson).toFixed(1) }));
+  // The robot learns the way that it is driven, with what its lidar sees.
+  toggleLesson() {
+    const ends = this.lesson !== null;
+    this.expects = ends;
+    this.connection.send("route", { act: ends ? "taught" : "teach" });
+    if (!ends) this.showMap();
   }
 
-  toggleLesson() {
-    const learned = this.lesson;
-    this.lesson = learned ? null : [];
-    this.teach.setAttribute("aria-pressed", String(!learned));
-    put(this.teach, learned ? t("teach") : t("teach_end", { value: "0.0" }));
-    if (!learned) return this.showMap();
-    if (learned.length < 2) return;
-    this.map.mark(simplified(learned));
+  /** @param {number[][]} points */
+  learn(points) {
+    if (!this.expects || points.length < 2) return;
+    this.expects = false;
+    this.map.mark(points);
+    this.learned = true;
     this.showMap();
     this.askName();
   }
@@ -135,7 +130,7 @@ export class RoutesPanel {
   }
 
   save() {
-    this.connection.send("route", { act: "save", name: this.field.value, points: this.map.draft.map(rounded) });
+    this.connection.send("route", { act: this.learned ? "keep" : "save", name: this.field.value, points: this.map.draft.map(rounded) });
     this.map.mark([]);
   }
 
@@ -145,6 +140,7 @@ export class RoutesPanel {
    */
   marked(name) {
     this.name = name;
+    this.learned = false;
     this.form.hidden = true;
     this.field.value = "";
     this.say();
