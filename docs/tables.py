@@ -28,7 +28,7 @@ from command_table import transitions
 from hexapod_control.bringup import node_graph
 from hexapod_control.cli import main
 from hexapod_control.config import schema
-from hexapod_control.config.motion_file import FOR_HEIGHT_DOCUMENTATION, keys
+from hexapod_control.config.motion_file import BEATS_DOCUMENTATION, FOR_HEIGHT_DOCUMENTATION, keys
 from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.config.robots.servo_table import servo_table
@@ -557,7 +557,7 @@ def _value(line: schema.SchemaLine) -> str:
 def motion_file() -> str:
     """Keys of a motion file and of every kind of step."""
     head = ("key", "value, and its default", "what it is")
-    rows = (*(key.documentation for key in keys(Choreography).values()), FOR_HEIGHT_DOCUMENTATION)
+    rows = (*(key.documentation for key in keys(Choreography).values()), FOR_HEIGHT_DOCUMENTATION, BEATS_DOCUMENTATION)
     parts = [table(head, map(_motion_key, rows))]
     steps: list[tuple[str, ...]] = []
     for name, kind in KINDS.items():

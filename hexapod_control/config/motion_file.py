@@ -48,6 +48,8 @@ FOR_HEIGHT_DOCUMENTATION = (
     "",
     f"{FOR_HEIGHT.quantity.meaning}; they are scaled to others",
 )
+BEATS = NumberRow("beats", Quantity("s", 0.0, 3600.0, "times of beats of music since the start, for editors"))
+BEATS_DOCUMENTATION = (f"`{BEATS.key}`", "list of times [s]", "none", "", f"{BEATS.quantity.meaning}; not played")
 ALL_LEGS = "all"  # all legs that are not named
 FEET = "the feet"
 BODY = "the body"
@@ -149,7 +151,8 @@ HEAD = keys(Choreography)
 
 def motion(root: DocumentEntry, robot: Robot) -> Choreography:
     """The motion of a file for one robot. Raises MotionFileError."""
-    schema.refuse_unknown(root, dict.fromkeys((*HEAD, FOR_HEIGHT.key)))
+    schema.refuse_unknown(root, dict.fromkeys((*HEAD, FOR_HEIGHT.key, BEATS.key)))
+    beats(root)
     factor = 1.0
     if FOR_HEIGHT.key in root.children:
         factor = robot.walk.height / FOR_HEIGHT.number(root)
@@ -161,6 +164,16 @@ def motion(root: DocumentEntry, robot: Robot) -> Choreography:
     if entry is None:
         raise root.error("is missing", "must be a list of steps", "e.g. - wait: {duration: 1.0}", below="steps")
     return Choreography(steps=_StepReader(robot, factor).read(entry, 1, 1), **fields)
+
+
+def beats(root: DocumentEntry) -> tuple[float, ...]:
+    """The times [s] of the beats of music in a file. Raises MotionFileError."""
+    entry = root.children.get(BEATS.key)
+    if entry is None:
+        return ()
+    if not isinstance(entry.value, CommentedSeq):
+        raise entry.error(f"is {schema.yaml_text(entry.value)}", "must be a list of times", "e.g. beats: [0, 0.5, 1]")
+    return tuple(float(str(BEATS.value(item))) for item in entry.items)
 
 
 class _StepReader:

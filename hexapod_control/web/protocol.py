@@ -19,7 +19,7 @@ from hexapod_control.core.robot import LIFT_RANGE
 from hexapod_control.core.simulated_world import FRICTION, PAYLOAD, WORLDS
 
 VERSION = 2
-MAX_MESSAGE_BYTES = 4096
+MAX_MESSAGE_BYTES = 16384
 MAX_INTEGER = 2**53  # larger ones are not exact in JavaScript
 MAX_NAME = 40  # characters of the name of a client
 RESTART = "restart"  # of the node that is silent
@@ -41,10 +41,11 @@ REQUESTS = {  # what a page may request, and the node that carries it out by a s
     SHUTDOWN: "",
 }
 ALWAYS_ALLOWED = ("stop", "estop")  # for every admitted client
-QUERIES = ("urdf", "invite", "terrain", "camera", "map", "kept", "report")
+QUERIES = ("urdf", "invite", "terrain", "camera", "map", "kept", "report", "weeks")
 DANCE_ACTS = ("play", "save", "delete")
 DANCE_STEPS = ("pose", "wait", "walk", "sway")  # of a motion file, which a page can edit
 MAX_DANCE = 60  # steps
+MAX_BEATS = 240
 PROFILE_ACTS = ("save", "delete")
 MAX_PROFILE = 20  # values
 ROUTE_ACTS = ("walk", "navigate", "save", "delete", "teach", "taught", "keep")
@@ -235,12 +236,13 @@ class RouteMessage:
 class DanceMessage:
     """Plays a motion of these steps, saves it under a name, or deletes that name.
 
-    A step is {kind: values} as in a motion file; gait_planner checks the values.
+    A step is {kind: values} as in a motion file; gait_planner checks the values. `beats` [s] are those of its music.
     """
 
     act: str
     name: str = ""
     steps: tuple[Mapping[str, Mapping[str, float]], ...] = ()
+    beats: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,6 +337,12 @@ def _points(name: str, value: Any) -> tuple[tuple[float, float], ...]:
     return tuple((_PLACE.checked(x), _PLACE.checked(y)) for x, y in value)
 
 
+def _times(name: str, value: Any) -> tuple[float, ...]:
+    if not isinstance(value, list) or len(value) > MAX_BEATS:
+        raise RefusedMessageError(400, f"{name} must be a list of at most {MAX_BEATS} times in seconds")
+    return tuple(_TIME.checked(time) for time in value)
+
+
 def _steps(name: str, value: Any) -> tuple[Mapping[str, Mapping[str, float]], ...]:
     if not isinstance(value, list) or len(value) > MAX_DANCE:
         raise RefusedMessageError(400, f"{name} must be a list of at most {MAX_DANCE} steps")
@@ -361,6 +369,7 @@ _SHARE = Quantity("", -1.0, 1.0, "share of the limit of the velocity", 0.0)
 _METRES = Quantity("m", -0.3, 0.3, "shift of the body", 0.0)
 _TILT = Quantity("rad", -1.0, 1.0, "turn of the body", 0.0)
 _PLACE = Quantity("m", -1000.0, 1000.0, "coordinate in odom")
+_TIME = Quantity("s", 0.0, 3600.0, "time in a piece of music")
 _TOP_SPEED = Quantity("m/s or rad/s", 0.0, 10.0, "top speed; 0: what the robot can do")
 _FORCE = Quantity("N", -200.0, 200.0, "push of the simulated body")
 _POSE = dict.fromkeys(("x", "y", "z"), _METRES) | dict.fromkeys(("roll", "pitch", "yaw"), _TILT)
@@ -371,7 +380,7 @@ KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
     "drive": (DriveMessage, {"on": _boolean, "vx": _SHARE, "vy": _SHARE, "wz": _SHARE}),
     "pose": (PoseMessage, _POSE),
     "route": (RouteMessage, {"act": _one_of(*ROUTE_ACTS), "name": _text(40), "points": _points}),
-    "dance": (DanceMessage, {"act": _one_of(*DANCE_ACTS), "name": _text(40), "steps": _steps}),
+    "dance": (DanceMessage, {"act": _one_of(*DANCE_ACTS), "name": _text(40), "steps": _steps, "beats": _times}),
     "gait": (GaitMessage, {"name": _text(40)}),
     "leg": (LegMessage, {"name": _text(40), "lost": _boolean}),
     "play": (PlayMessage, {"name": _text(60)}),

@@ -118,7 +118,8 @@ class ScanMap:
         if not self._field.size:
             return np.full(len(points), REACH_M), np.zeros((len(points), 2))
         place = (points - self._corner) / CELL_M
-        inside = ((place >= 0.0) & (place < np.array(self._field.shape) - 1.0)).all(axis=1)
+        within = (place >= 0.0) & (place < np.array(self._field.shape) - 1.0)
+        inside = within[:, 0] & within[:, 1]
         place = np.where(inside[:, None], place, 0.0)
         i, j = place.astype(int).T
         u, v = (place - np.column_stack((i, j))).T
@@ -156,9 +157,7 @@ class ScanMap:
             turned = transform_points(few, Pose(0.0, 0.0, yaw))
             points = (places[:, None, :] + turned[None]).reshape(-1, 2)
             scores = self.distances(points).reshape(len(places), -1).mean(axis=1)
-            scored += [
-                (score, Pose(*place, yaw)) for score, place in zip(scores.tolist(), places.tolist(), strict=True)
-            ]
+            scored += [(score, Pose(x, y, yaw)) for score, (x, y) in zip(scores.tolist(), places.tolist(), strict=True)]
         for _, pose in sorted(scored)[:BEST]:
             found = self.match(scan, pose)
             if found.share > best.share + (0.1 if best.share >= FOUND_SHARE else 0.0):

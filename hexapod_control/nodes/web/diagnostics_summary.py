@@ -17,7 +17,7 @@ from hexapod_control.web.robot_condition import ERROR, MAX_NODE_SILENCE_S, NEEDE
 
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 WORLD_KEYS = {"world": "world", "friction": "friction", "payload [kg]": "payload", "reality": "reality"}
-USAGE = ("hours on", "hours walking", "distance [m]", "most cycles")  # keys of odometry
+USAGE = ("hours on", "hours walking", "distance [m]", "most cycles", "cycles")  # keys of odometry
 SIMULATOR = "mujoco_sim"
 PLANNER = "gait_planner"
 STALE = 3  # level of a status that is too old
@@ -41,6 +41,15 @@ class NodeStatus(NamedTuple):
     def shown_level(self) -> int:
         """The level; STALE if the node has not reported for too long."""
         return STALE if self.age > MAX_AGE_S else self.level
+
+
+class Health(NamedTuple):
+    """What diagnostics report of the usage and health of a robot."""
+
+    usage: Mapping[str, str]  # by key of odometry
+    joints: Sequence[str]  # names, in the order of the cycles
+    temperatures: Mapping[str, float]  # [deg C] by joint
+    faults: Mapping[str, str]  # texts by node
 
 
 class RecentStatuses:

@@ -89,7 +89,7 @@ class Dances:
 
     def execute(self, message: DanceMessage) -> None:
         """Carries out a request of a page."""
-        text = motion_text(message.name, self._height, message.steps)
+        text = motion_text(message.name, self._height, message.steps, message.beats)
         if message.act == "play" and message.steps:
             file = f"{file_stem(message.name, self._template.stem)}.yaml"
             self._play(messages.text(MotionRequest(file=file, text=text).data))
@@ -114,8 +114,10 @@ class Profiles:
             self.files.delete(message.name)
 
 
-def motion_text(name: str, height: float, steps: Sequence[Mapping[str, Mapping[str, float]]]) -> str:
-    """The motion file of a dance, for a robot of that height [m]."""
+def motion_text(
+    name: str, height: float, steps: Sequence[Mapping[str, Mapping[str, float]]], beats: Sequence[float] = ()
+) -> str:
+    """The motion file of a dance with the beats [s] of its music, for a robot of that height [m]."""
     rows = [
         f"  - {kind}: {{{', '.join(f'{key}: {value:.6g}' for key, value in values.items())}}}\n"
         for step in steps
@@ -123,6 +125,8 @@ def motion_text(name: str, height: float, steps: Sequence[Mapping[str, Mapping[s
     ]
     word = re.sub(r"^(?![A-Za-z])", "dance_", re.sub(r"[^A-Za-z0-9_]", "_", file_stem(name, "dance")))
     head = f"name: {word}\ndescription: Composed on the page.\nfor_height: {height:.6g}\n"
+    if beats:
+        head += f"beats: [{', '.join(f'{beat:.6g}' for beat in beats)}]\n"
     return f"{head}steps:\n{''.join(rows)}"
 
 
@@ -132,11 +136,12 @@ def _written(path: Path, text: str) -> None:
 
 
 def _dance(text: str) -> dict[str, Any] | None:
-    """Steps and text of a dance."""
-    found = parse(text, parser("safe"))["steps"]
+    """Steps, beats and text of a dance."""
+    read = parse(text, parser("safe"))
+    found = read["steps"]
     steps = [{kind: {k: float(v) for k, v in values.items()} for kind, values in step.items()} for step in found]
     known = all(len(step) == 1 and set(step) <= set(DANCE_STEPS) for step in steps)
-    return {"steps": steps, "text": text} if known else None
+    return {"steps": steps, "beats": [float(beat) for beat in read.get("beats", ())], "text": text} if known else None
 
 
 def _profile(text: str) -> dict[str, Any]:

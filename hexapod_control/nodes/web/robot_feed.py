@@ -35,6 +35,7 @@ from hexapod_control.nodes.joint_state_input import TOPIC, JointStateInput
 from hexapod_control.nodes.web.diagnostics_summary import (
     NEVER_FORGOTTEN,
     PLANNER,
+    Health,
     NodeStatus,
     RecentStatuses,
     errors,
@@ -372,6 +373,12 @@ class RobotFeed:
             errors=errors(nodes),
         )
         self.statuses = {short_name(name): status for name, status in nodes.items()}
+
+    @property
+    def health(self) -> Health:
+        """What the usage and health of the robot by weeks is made of."""
+        values = self._summary
+        return Health(values["usage"], self._joint_names, values["temperatures"], self._facts.errors)
 
     @property
     def hung(self) -> str:

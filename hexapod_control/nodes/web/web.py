@@ -40,6 +40,7 @@ from hexapod_control.nodes.web.recordings.recording_folder import RecordingFolde
 from hexapod_control.nodes.web.robot_feed import RobotFeed
 from hexapod_control.nodes.web.route_walk import RouteWalk
 from hexapod_control.nodes.web.settings import WebSettings
+from hexapod_control.nodes.web.weekly_record import KeptWeeks
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.monitoring.graph_identity import started_graph
 from hexapod_control.ros.node_process import run
@@ -126,6 +127,7 @@ class WebNode(GuardedNode):
         height = robot_file.robot.walk.height
         self._dances = Dances(self, height, usage_folder() / "dances", self.commands.play, self.server.send)
         self._profiles = Profiles(self, usage_folder() / "profiles", self.server.send)
+        self._weeks = KeptWeeks(self, f"{self.get_namespace()}{robot_file.robot.name}", self.server.send)
         self._navigation = NavigationGoal(self, self.feed, self.server.send, self._note)
         self._shutdown = self._create_shutdown(settings.shutdown_command)
         self._executions = self._by_message()
@@ -303,6 +305,8 @@ class WebNode(GuardedNode):
             self._profiles.files.send_list()
         elif query.what == "map":
             self._routes.show_map(client)
+        elif query.what == "weeks":
+            self._weeks.send_list(client)
         elif query.what == "terrain":
             self._send_terrain(client)
         elif query.what == "urdf":
@@ -369,12 +373,18 @@ class WebNode(GuardedNode):
         self._routes.watch()
         self._shutdown.watch()
         self._report.watch()
+        self._record_health(time.monotonic())
         self._report_port()
         new = self.server.displaced - self._displaced
         self._displaced = self.server.displaced
         if new:
             text = f"{self._displaced} connections without a valid token were closed to keep the page open; {REMEDY}"
             self.report("strangers", ReportLevel.WARNING, text, every=STRANGERS_PERIOD_S)
+
+    def _record_health(self, now: float) -> None:
+        if self._weeks.is_due(now):
+            self.feed.evaluate_diagnostics()
+            self._weeks.take(now, time.time(), None if self.feed.simulated else self.feed.health)
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""
@@ -396,8 +406,9 @@ class WebNode(GuardedNode):
         return not self._recorder.busy
 
     def publish_final_state(self) -> None:
-        """Sends a last zero, if a page was driving."""
+        """Sends a last zero, if a page was driving; completes the record of usage."""
         self.commands.end()
+        self._weeks.close()
 
 
 def _recordings_path(folder: str) -> Path:

@@ -61,7 +61,7 @@ const charts = new Charts($("strips"), $("signal"));
 const diagram = new GaitDiagram($("gait-diagram"), $("foot-forces"));
 const motionPanel = new MotionPanel(document, connection);
 const people = new PeoplePanel(document, connection);
-const health = new HealthPanel(document);
+const health = new HealthPanel(document, connection);
 var logPanel = new LogPanel(document);
 const recordings = new Recordings(document, connection, { shows: showReplay, draws: drawRobot, hint: (text) => header.hint(text) });
 const map = new RouteMap($("map-canvas"), projections, (name) => routes.marked(name), () => $("goal-walk").click());
@@ -274,6 +274,7 @@ connection.on("state", (detail) => {
   charts.update(detail);
   diagram.update(detail);
   motionPanel.update(detail);
+  dances.update(detail);
   body.report(detail.pose);
   robot.gait = detail.gait;
   robot.state = detail.state;

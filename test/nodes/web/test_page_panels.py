@@ -3,7 +3,9 @@
 
 import json
 import math
+import struct
 
+import numpy as np
 import pytest
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParameters
@@ -71,6 +73,55 @@ def test_a_dance_of_poses_and_walks_is_composed_played_and_kept(told, phone):
     for _ in range(2):
         press(phone, "#dances [data-act=record_delete]")
     told.until(lambda: phone.js("hexapod.dances.saved") == [])
+
+
+def drums(path, seconds=8.0, period=0.5, first=0.2, rate=8000):
+    """Writes music (.wav): a drum on every beat, with a quieter one between."""
+    wave = np.zeros(int(seconds * rate))
+    noise = np.random.default_rng(1).normal(0.0, 1.0, 400) * np.exp(-np.arange(400) / 120.0)
+    for number, at in enumerate(np.arange(first, seconds - 0.1, period / 2)):
+        wave[int(at * rate) :][:400] += (0.05 if number % 2 else 0.3) * noise
+    data = (32767 * np.clip(wave, -1.0, 1.0)).astype("<i2").tobytes()
+    head = struct.pack(
+        "<4sI8sIHHIIHH4sI", b"RIFF", 36 + len(data), b"WAVEfmt ", 16, 1, 1, rate, 2 * rate, 2, 16, b"data", len(data)
+    )
+    path.write_bytes(head + data)
+
+
+def test_a_dance_has_the_beats_of_a_file_of_this_device_and_its_steps_end_on_them(told, phone, tmp_path):
+    drums(tmp_path / "song.wav")
+    phone.click("[data-sheet=moves]")
+    phone.click("#dance-open")
+    phone.js("hexapod.dances.edit('', [])")
+    for kind in ("pose", "wait", "pose"):
+        press(phone, f"#add-{kind}")
+    field = phone.call("Runtime.evaluate", expression="document.querySelector('#music-file')")["result"]["objectId"]
+    phone.call("DOM.setFileInputFiles", files=[str(tmp_path / "song.wav")], objectId=field)
+    told.until(lambda: phone.js("hexapod.dances.beats.length") >= 14, what="the beats")
+    assert "120 a minute" in told.text("#music-note")
+    assert phone.js(PAGE_SIZE) == [390, 844] and phone.js(SMALL) == []
+    phone.choose("#dance-values input", "1.3")
+    beats, ends = phone.js("[hexapod.dances.beats, hexapod.dances.ends()]")
+    off = [min(abs(end - beat) for beat in beats) for end in ends]
+    assert max(off) < 1e-3, (ends, beats)
+    assert ends == pytest.approx([1.0, 1.5, 3.0], abs=0.08)
+    press(phone, "#dance-save")
+    told.until(lambda: phone.js("hexapod.dances.saved.length") == 1)
+    text = phone.js("hexapod.dances.saved[0].text")
+    assert len(load_motion_text("dance.yaml", text, robot()).steps) == 3 and "beats: [0, 0.5" in text
+    press(phone, "#dance-new")
+    assert phone.js("hexapod.dances.beats") == []
+    press(phone, "[data-act=dance_edit]")
+    assert phone.js("hexapod.dances.beats.length") == 7  # within the dance
+    for _ in range(2):
+        press(phone, "#dances [data-act=record_delete]")
+    told.until(lambda: phone.js("hexapod.dances.saved") == [])
+
+
+def test_a_file_that_is_no_music_is_refused(told, phone, tmp_path):
+    phone.js("hexapod.dances.open(new File(['no music'], 'text.mp3')).then(() => 0)")
+    assert told.text("#music-note") == "This browser cannot play text.mp3"
+    phone.js("hexapod.dances.edit('', [])")
 
 
 # --- settings ------------------------------------------------------------------------------------------------------

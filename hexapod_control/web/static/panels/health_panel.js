@@ -11,8 +11,15 @@ export class HealthPanel {
   /** @type {string[]} */
   legs = [];
 
-  /** @param {Document} root */
-  constructor(root) {
+  /**
+   * @param {Document} root
+   * @param {import("../connection.js").Connection} connection
+   */
+  constructor(root, connection) {
+    this.weeks = /** @type {HTMLElement} */ (root.getElementById("weeks-list"));
+    const box = /** @type {HTMLDetailsElement} */ (root.getElementById("weeks"));
+    box.ontoggle = () => box.open && connection.send("query", { what: "weeks" });
+    connection.on("weeks", (detail) => this.showWeeks(detail.list));
     this.list = /** @type {HTMLElement} */ (root.getElementById("health-list"));
     this.servos = /** @type {HTMLElement} */ (root.getElementById("servos"));
     this.nodes = /** @type {HTMLElement} */ (root.getElementById("diagnostics"));
@@ -62,6 +69,47 @@ export class HealthPanel {
   }
 
   /**
+   * Usage and health by weeks, the newest first; then the cycles of every servo in all of them.
+   * @param {any[]} weeks
+   */
+  showWeeks(weeks) {
+    if (!weeks.length) return this.weeks.replaceChildren(element("p", t("no_weeks")));
+    /** @type {Record<string, number>} */
+    const cycles = {};
+    const table = element("table");
+    table.append(element("caption", t("weeks")));
+    table.createTHead().insertRow().append(...["week", "week_hours", "week_way", "hottest_servo", "week_faults"].map((key) => scoped(t(key), "col")));
+    const body = table.createTBody();
+    for (const { week, on, walking, distance, hottest: degrees, faults, cycles: counted } of weeks) {
+      const hot = hottest(degrees);
+      const row = body.insertRow();
+      row.append(scoped(week.replace("-W", "/"), "row"), element("td", `${on.toFixed(1)} / ${walking.toFixed(1)}`), element("td", `${Math.round(distance)} m`), element("td", hot ? `${short(hot[0])} ${Math.round(hot[1])}°` : "–"), element("td", String(total(faults))));
+      for (const [joint, count] of Object.entries(counted)) cycles[joint] = (cycles[joint] ?? 0) + Number(count);
+    }
+    const list = element("ul");
+    for (const { week, faults } of weeks) for (const [text, count] of Object.entries(faults)) list.append(element("li", `${week.replace("-W", "/")}: ${count} × ${text}`));
+    this.weeks.replaceChildren(table, list, this.byJoint(t("cycles_of_servos"), (joint) => element("td", joint in cycles ? String(Math.round(cycles[joint])) : "–")));
+  }
+
+  /**
+   * A table of the joints of every leg.
+   * @param {string} title
+   * @param {(joint: string) => HTMLElement} cellOf
+   */
+  byJoint(title, cellOf) {
+    const table = element("table");
+    table.append(element("caption", title));
+    const head = table.createTHead().insertRow();
+    head.append(element("td"), ...JOINTS.map((joint) => scoped(joint, "col")));
+    const body = table.createTBody();
+    for (const leg of this.legs) {
+      const row = body.insertRow();
+      row.append(scoped(short(leg), "row"), ...JOINTS.map((joint) => cellOf(`${leg}_${joint}_joint`)));
+    }
+    return table;
+  }
+
+  /**
    * One cell per servo: its temperature, with the load as a bar.
    * @param {any} status
    */
@@ -69,17 +117,7 @@ export class HealthPanel {
     const known = this.legs.length && Object.keys(temperatures).length;
     this.servos.hidden = !known;
     if (!known) return;
-    const table = element("table");
-    table.append(element("caption", t("servos")));
-    const head = table.createTHead().insertRow();
-    head.append(element("td"), ...JOINTS.map((joint) => scoped(joint, "col")));
-    const body = table.createTBody();
-    for (const leg of this.legs) {
-      const row = body.insertRow();
-      row.append(scoped(short(leg), "row"));
-      for (const joint of JOINTS) row.append(cell(temperatures[`${leg}_${joint}_joint`], loads[`${leg}_${joint}_joint`]));
-    }
-    this.servos.replaceChildren(table);
+    this.servos.replaceChildren(this.byJoint(t("servos"), (joint) => cell(temperatures[joint], loads[joint])));
   }
 }
 
@@ -96,6 +134,9 @@ function used(usage) {
     ["usage_cycles", joint && `${count} · ${short(joint)}`],
   ];
 }
+
+/** @param {Record<string, number>} counts */
+const total = (counts) => Object.values(counts).reduce((sum, count) => sum + count, 0);
 
 /** @param {number} degrees */
 const tone = (degrees) => (degrees >= WARM[1] ? "bad" : degrees >= WARM[0] ? "warn" : "good");

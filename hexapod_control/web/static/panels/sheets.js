@@ -83,10 +83,12 @@ export class Sheets {
    * @param {string} name
    */
   show(name) {
+    if (name !== this.sheet && !RAIL.matches) this.panes[0].parentElement?.scrollTo(0, 0);
     this.sheet = name;
     document.body.dataset.sheet = RAIL.matches ? "" : name;
     for (const pane of this.panes) {
       const visible = this.isOpen(pane.id);
+      if (visible && !pane.hasAttribute("data-open")) pane.scrollTop = 0;
       pane.toggleAttribute("data-open", visible);
       pane.querySelector(".fold")?.setAttribute("aria-expanded", String(visible));
     }
