@@ -63,7 +63,7 @@ class Corrections:
     lengths: Array  # (n, 3) [m]
     hips: Array  # (n, 3) [m] in base_link
     mounting: Array  # (3,) [rad] of the IMU: roll, pitch and yaw of its axes in base_link
-    bumps: Array  # (n,) [m] height of the floor under each foot
+    floor: Array  # (2,) [rad] roll and pitch of the floor against the horizontal
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class ChainEstimate:
     deviations: Corrections
     priors: Corrections
     residuals: Array  # (m, n, 3) [m] of the feet from their places, along x, y, z of the floor
-    places: Array  # (m, n, 2) [m] of the feet on the floor
+    places: Array  # (m, n, 3) [m] of the feet: x, y, and the height of the floor
     weights: Array  # (m, n) of the feet, from 0 to 1
     slip: float  # [m] standard deviation of the steps of the feet along each axis
     scale: float  # of the residuals, in standard deviations
@@ -84,6 +84,5 @@ class ChainEstimate:
     def misfit(self) -> Array:
         """Typical distance (n,) [m] of each foot from where it stands: median over the poses."""
         fixed = self.places - np.median(self.places, axis=0)
-        apart = self.residuals + np.concatenate([fixed, np.zeros((*fixed.shape[:2], 1))], -1)
-        median: Array = np.median(np.linalg.norm(apart, axis=-1), axis=0)
+        median: Array = np.median(np.linalg.norm(self.residuals + fixed, axis=-1), axis=0)
         return median

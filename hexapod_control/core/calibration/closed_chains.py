@@ -10,12 +10,14 @@ angles q, the corrections d and the way s that the ball of the foot has rolled s
 
 and for the IMU, mounted with a rotation M, on a floor with the vertical u, that of the measured vertical v: M^T R^T u -
 v. A ball that turns with the angular velocity w rolls by the integral of radius w x z along the way from pose to pose;
-so its derivatives are those of the point of the ball that touches the floor. From pose to pose a foot slips a little,
-so its place is a random walk; all feet have a constant height. A foot slips the farther, the less it bears: the
-deviation of a step is inversely proportional to the load, and few steps go far (Student's t). How far they go is
-estimated, so that the residuals are as large as they should be. The weight of a foot falls with its residual
-(Geman-McClure): one that hangs in the air does not count. The corrections have priors. Gauss-Newton eliminates body and
-feet pose by pose, from the first to the last; what remains is the inverse of the covariance of the corrections.
+so its derivatives are those of the point of the ball that touches the floor. From pose to pose a foot slips a little
+and keeps its height, so its place is a random walk. A foot slips the farther, the less it bears: the deviation of a
+step is inversely proportional to the load, and few steps go far (Student's t): a foot that is shoved, or gets onto or
+off something, is one such step, after which it stands elsewhere. How far feet slip is estimated, so that the residuals
+are as large as they should be; heights are as free at first, and get stiffer round by round, since a step that is
+spread over many poses would be taken for wrong zeros. The weight of a foot falls with its residual (Geman-McClure): one
+that hangs in the air does not count. The corrections have priors. Gauss-Newton eliminates body and feet pose by pose,
+from the first to the last; what remains is the inverse of the covariance of the corrections.
 References: J. Hollerbach, W. Khalil, M. Gautier, "Model Identification", Springer Handbook of Robotics, 2016;
 Z. Zhang, "Parameter estimation techniques", Image and Vision Computing 15, 1997 (weights).
 
@@ -63,6 +65,10 @@ MIN_SLIP = 0.0001  # [m]
 MAX_SLIP = 0.01  # [m]
 PUSHED = 4.0  # factor on the slip that is found: feet slip where wrong zeros push them, which tells nothing
 SAME_SLIP = 0.05  # relative change of the slip in a round, up to which it is found
+FLAT = 0.00002  # [m] deviation of the height of a foot from pose to pose
+STIFFER = 0.6  # factor on the deviation of the heights from round to round
+LANDED = 0.0005  # [m] the same from stance to stance, and of a foot that was in the air
+AWAY = 0.1  # weight of a step, as a share of the usual one, below which the foot is then in another place
 LOADS = (0.2, 2.0)  # even shares of the weight, within which the slip depends on the load
 FREEDOM = 2.0  # of Student's t distribution of the steps
 LOOSE = 1.0  # [1/m^2] information about the place of a foot in the air
@@ -99,9 +105,9 @@ class _Measured:
 
 @dataclass(frozen=True, slots=True)
 class _Unknowns:
-    common: Array  # (g,) zeros, lengths, hips, mounting, floor, bumps
+    common: Array  # (g,) zeros, lengths, hips, mounting, floor
     poses: Array  # (m, 6) place and roll, pitch, yaw of the body
-    places: Array  # (m, n, 2) [m] of the feet
+    places: Array  # (m, n, 3) [m] of the feet: x, y, and height of the floor
     rolled: Array  # (m, n, 2) [m] way of the balls since the first pose of the stance
 
 
@@ -118,8 +124,16 @@ class _Weights:
     """Weights of the residuals and of the steps of the feet."""
 
     feet: Array  # (m, n)
-    steps: Array  # (m - 1, n)
-    slip: float  # [m] standard deviation of a step along each axis
+    steps: Array  # (m - 1, n) of the steps along the floor
+    heights: Array  # (m - 1, n) of the steps up and down
+    slip: float  # [m] standard deviation of a step along each axis of the floor
+    rise: float  # [m] that of a step up or down
+
+    @property
+    def information(self) -> Array:
+        """Information (m - 1, n, 3) [1/m^2] about the step of each foot."""
+        along = self.steps / self.slip**2
+        return np.stack([along, along, self.heights / self.rise**2], -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +142,7 @@ class _Rows:
 
     residuals: Array  # (m, r)
     common: Array  # (m, r, g)
-    pose: Array  # (m, r, 6 + 2 n)
+    pose: Array  # (m, r, 6 + 3 n)
 
 
 class ClosedChains:
@@ -155,8 +169,8 @@ class ClosedChains:
             np.full(3 * n, prior.hip),
             np.full(3, prior.mounting),
             np.full(2, prior.floor),
-            np.full(n, prior.bump),
         )
+        self._bump = prior.bump
         self._ends = np.cumsum([len(part) for part in deviations])[:-1]
         self._deviations = np.concatenate(deviations)
         self._information = self._deviations**-2.0
@@ -167,7 +181,8 @@ class ClosedChains:
         """The corrections. Raises ValueError with fewer than MIN_POSES poses, or MIN_FEET planted feet in one."""
         measured = self._measured(poses)
         x = self._start(measured)
-        weights = _Weights(measured.planted.astype(float), measured.grip, START_SLIP)
+        still = np.ones_like(measured.grip)
+        weights = _Weights(measured.planted.astype(float), measured.grip, still, START_SLIP, START_SLIP)
         covariance = np.zeros((0, 0))
         misfit = 1.0
         for _ in range(ROUNDS):
@@ -175,7 +190,7 @@ class ClosedChains:
             x, covariance = self._improved(x, measured, weights)
             slip = weights.slip
             weights, misfit = self._weights(x, measured, weights, covariance)
-            same = abs(weights.slip / slip - 1.0) < SAME_SLIP
+            same = abs(weights.slip / slip - 1.0) < SAME_SLIP and weights.rise == FLAT
             if same and np.abs(x.common - before).max() < CONVERGED:
                 break
         final = replace(weights, slip=PUSHED * weights.slip)
@@ -203,7 +218,8 @@ class ClosedChains:
         measured = self._measured([StandingPose(angles, (0.0, 0.0)) for angles in joints])
         x = self._start(measured)
         x = replace(x, rolled=x.rolled + self._residuals(x, joints)[..., :2])
-        rows = self._rows(x, measured, _Weights(measured.planted.astype(float), np.zeros((0, 0)), MIN_SLIP))
+        none = np.zeros((len(joints) - 1, self._count))
+        rows = self._rows(x, measured, _Weights(measured.planted.astype(float), none, none, MIN_SLIP, FLAT))
         pose = rows.pose[..., :6]
         cross = np.swapaxes(pose, 1, 2) @ rows.common
         between = np.swapaxes(cross, 1, 2) @ np.linalg.solve(np.swapaxes(pose, 1, 2) @ pose, cross)
@@ -228,15 +244,14 @@ class ClosedChains:
             np.array([pose.stance for pose in poses]),
         )
 
-    def _parts(self, common: Array) -> tuple[Array, Array, Array, Array, Array, Array]:
-        """Zeros, lengths, hips (n, 3), mounting (3,), floor (2,) and bumps (n,) of common unknowns."""
-        zeros, lengths, hips, mounting, floor, bumps = np.split(common, self._ends)
+    def _parts(self, common: Array) -> tuple[Array, Array, Array, Array, Array]:
+        """Zeros, lengths, hips (n, 3), mounting (3,) and floor (2,) of common unknowns."""
+        zeros, lengths, hips, mounting, floor = np.split(common, self._ends)
         n = self._count
-        return zeros.reshape(n, 3), lengths.reshape(n, 3), hips.reshape(n, 3), mounting, floor, bumps
+        return zeros.reshape(n, 3), lengths.reshape(n, 3), hips.reshape(n, 3), mounting, floor
 
     def _corrections(self, common: Array) -> Corrections:
-        zeros, lengths, hips, mounting, _, bumps = self._parts(common)
-        return Corrections(zeros, lengths, hips, mounting, bumps)
+        return Corrections(*self._parts(common))
 
     def _start(self, measured: _Measured) -> _Unknowns:
         """In each stance the feet of its first pose on a level floor, and the rigid motion from there (W. Kabsch)."""
@@ -244,7 +259,7 @@ class ClosedChains:
         none = np.zeros((n, 3))
         feet = self._feet(measured.joints, none)
         poses = np.zeros((len(measured.joints), 6))
-        places = np.zeros((len(poses), n, 2))
+        places = np.zeros((len(poses), n, 3))
         for first in np.flatnonzero(measured.starts):
             rows = np.flatnonzero(measured.stances == measured.stances[first])
             planted = measured.planted[first]
@@ -255,7 +270,7 @@ class ClosedChains:
                 both = both if both.sum() >= MIN_FEET else np.ones_like(both)
                 rotation, poses[row, :3] = _rigid(feet.centers[row][both], level[both])
                 poses[row, 3:] = _angles(rotation)
-            places[rows] = level[:, :2]
+            places[rows, :, :2] = level[:, :2]
         common = np.zeros(len(self._deviations))
         return _Unknowns(common, poses, places, self._rolled(common, poses, measured))
 
@@ -306,16 +321,15 @@ class ClosedChains:
 
     def _residuals(self, x: _Unknowns, joints: Array) -> Array:
         """Residuals (m, n, 3) [m] of the feet."""
-        zeros, lengths, hips, _, _, bumps = self._parts(x.common)
+        zeros, lengths, hips, _, _ = self._parts(x.common)
         feet = self._feet(joints + zeros, lengths)
-        points = self._contacts(feet, self._lowest(feet, x.poses), hips, x.poses)
-        points[..., :2] -= x.places + x.rolled
-        points[..., 2] -= bumps
+        points = self._contacts(feet, self._lowest(feet, x.poses), hips, x.poses) - x.places
+        points[..., :2] -= x.rolled
         return points
 
     def _by_leg(self, x: _Unknowns, joints: Array) -> Array:
         """Derivatives (m, n, 3, 9) of the residuals by zeros, lengths and hip of their leg."""
-        zeros, lengths, hips, _, _, _ = self._parts(x.common)
+        zeros, lengths, hips, _, _ = self._parts(x.common)
         lowest = self._lowest(self._feet(joints + zeros, lengths), x.poses)
         columns = []
         for kind in range(6):
@@ -333,7 +347,7 @@ class ClosedChains:
 
     def _by_pose(self, x: _Unknowns, joints: Array) -> Array:
         """Derivatives (m, n, 3, 6) of the residuals by the pose of the body."""
-        zeros, lengths, hips, _, _, _ = self._parts(x.common)
+        zeros, lengths, hips, _, _ = self._parts(x.common)
         feet = self._feet(joints + zeros, lengths)
         lowest = self._lowest(feet, x.poses)
         columns = []
@@ -342,14 +356,15 @@ class ClosedChains:
             columns.append((ends[0] - ends[1]) / (2.0 * STEP))
         return np.stack(columns, -1)
 
-    def _in_place(self, x: _Unknowns, measured: _Measured, residuals: Array) -> Array:
-        """Measured angles (m, n, 3) [rad] with which each foot would always be in its mean place, by a Newton step."""
+    def _in_place(self, x: _Unknowns, measured: _Measured, residuals: Array, stays: NDArray[np.int_]) -> Array:
+        """Measured angles (m, n, 3) [rad] with which each foot is in the mean place of its stay, by a Newton step."""
         by_angle = self._by_leg(x, measured.joints)[..., :3]
         square = by_angle @ np.swapaxes(by_angle, -1, -2) + DAMPING**2 * np.eye(3)
-        apart = residuals.copy()
-        for stance in np.unique(measured.stances):
-            rows = measured.stances == stance
-            apart[rows, :, :2] += x.places[rows] - x.places[rows].mean(0)
+        legs = np.broadcast_to(np.arange(self._count), stays.shape)
+        sums = np.zeros((stays.max() + 1, self._count, 4))
+        np.add.at(sums, (stays, legs), np.concatenate([x.places, np.ones((*stays.shape, 1))], -1))
+        means = sums[..., :3] / np.maximum(sums[..., 3:], 1.0)
+        apart = residuals + x.places - means[stays, legs]
         step = np.swapaxes(by_angle, -1, -2) @ np.linalg.solve(square, apart[..., None])
         moved: Array = measured.joints - step[..., 0]
         return moved
@@ -364,8 +379,12 @@ class ClosedChains:
         whitening = self._whitening(self._by_leg(x, measured.joints)[..., :3])
         squares = ((whitening @ residuals[..., None])[..., 0] ** 2).sum(-1)
         grip = measured.grip
-        far = np.sum(np.diff(x.places, axis=0) ** 2, -1) / weights.slip**2
-        steps = grip * (FREEDOM + 2.0) / (FREEDOM + grip * far)
+        squared = np.diff(x.places, axis=0) ** 2
+        far = squared[..., :2].sum(-1) / weights.slip**2
+        still = np.where(grip > 0.0, 1.0, (weights.rise / LANDED) ** 2)
+        rising = squared[..., 2] / weights.rise**2
+        share = (FREEDOM + 3.0) / (FREEDOM + grip * far + still * rising)
+        steps, heights = grip * share, np.minimum(still, 1.0) * share
         bodies = 6.0 * len(x.poses) - 3.0 * float(measured.starts.sum())
         tilts = self._tilt_rows(x, measured).residuals
         total = float((weights.feet * squares).sum() + (steps * far).sum() + (tilts**2).sum())
@@ -374,27 +393,27 @@ class ClosedChains:
         found += 2.0 * float((measured.planted * weights.feet).sum())
         misfit = total / max(1.0, float(rows) - found)
         slip = min(max(weights.slip * misfit**0.5, MIN_SLIP), MAX_SLIP)
-        return replace(weights, feet=measured.planted * _weight(squares), steps=steps, slip=slip), misfit
+        rise = max(STIFFER * weights.rise, FLAT)
+        return _Weights(measured.planted * _weight(squares), steps, heights, slip, rise), misfit
 
     def _rows(self, x: _Unknowns, measured: _Measured, weights: _Weights) -> _Rows:
         """Weighted residuals and derivatives of the feet and of the IMU."""
         n = self._count
         m = len(x.poses)
         residuals = self._residuals(x, measured.joints)
-        joints = self._in_place(x, measured, residuals)
+        joints = self._in_place(x, measured, residuals, _stays(measured, weights))
         by_leg = self._by_leg(x, joints)
         whitening = self._whitening(by_leg[..., :3]) * np.sqrt(weights.feet)[..., None, None]
         by_leg = whitening @ by_leg
         common = np.zeros((m, n, 3, len(x.common)))
-        pose = np.zeros((m, n, 3, 6 + 2 * n))
+        pose = np.zeros((m, n, 3, 6 + 3 * n))
         pose[..., :6] = whitening @ self._by_pose(x, joints)
         starts = (0, *self._ends)
         for leg in range(n):
             for kind in range(3):
                 first = starts[kind] + 3 * leg
                 common[:, leg, :, first : first + 3] = by_leg[:, leg, :, 3 * kind : 3 * kind + 3]
-            common[:, leg, :, starts[5] + leg] = -whitening[:, leg, :, 2]
-            pose[:, leg, :, 6 + 2 * leg : 8 + 2 * leg] = -whitening[:, leg, :, :2]
+            pose[:, leg, :, 6 + 3 * leg : 9 + 3 * leg] = -whitening[:, leg]
         tilt = self._tilt_rows(x, measured)
         return _Rows(
             np.concatenate([(whitening @ residuals[..., None]).reshape(m, 3 * n), tilt.residuals], 1),
@@ -412,11 +431,11 @@ class ClosedChains:
 
     def _tilt_rows(self, x: _Unknowns, measured: _Measured) -> _Rows:
         """Weighted residuals of the measured vertical, and their derivatives."""
-        _, _, _, mounting, floor, _ = self._parts(x.common)
+        *_, mounting, floor = self._parts(x.common)
         weight = (measured.seen / self._noise.tilt)[:, None]
         angles = x.poses[:, 3:]
         common = np.zeros((len(angles), 3, len(x.common)))
-        pose = np.zeros((len(angles), 3, 6 + 2 * self._count))
+        pose = np.zeros((len(angles), 3, 6 + 3 * self._count))
         for axis, step in enumerate(STEP * np.eye(8)):
             ends = [
                 _seen_vertical(mounting + s * step[:3], floor + s * step[3:5], angles + s * step[5:])
@@ -436,17 +455,20 @@ class ClosedChains:
         turned = np.swapaxes(rows.pose, 1, 2)
         blocks = turned @ rows.pose
         slopes = (turned @ rows.residuals[..., None])[..., 0]
-        pin = np.zeros(6 + 2 * n)
+        pin = np.zeros(6 + 3 * n)
         pin[[0, 1, 5]] = PIN**-2.0
         for first in np.flatnonzero(measured.starts):
             blocks[first] += np.diag(pin)
-            slopes[first] += pin * np.concatenate([x.poses[first], np.zeros(2 * n)])
-        loose = np.concatenate([np.zeros(6), np.full(2 * n, LOOSE)])
+            slopes[first] += pin * np.concatenate([x.poses[first], np.zeros(3 * n)])
+        level = np.concatenate([np.zeros(6), np.tile((0.0, 0.0, self._bump**-2.0), n)])
+        blocks[0] += np.diag(level)
+        slopes[0] += level * np.concatenate([np.zeros(6), x.places[0].ravel()])
+        loose = np.concatenate([np.zeros(6), np.full(3 * n, LOOSE)])
         blocks += np.diag(loose)
-        steps = np.zeros((m - 1, 6 + 2 * n))  # information of the step of each foot
-        steps[:, 6:] = np.repeat(weights.steps / weights.slip**2, 2, axis=1)
+        steps = np.zeros((m - 1, 6 + 3 * n))  # information of the step of each foot
+        steps[:, 6:] = weights.information.reshape(m - 1, 3 * n)
         pull = np.zeros_like(steps)
-        pull[:, 6:] = steps[:, 6:] * np.diff(x.places, axis=0).reshape(m - 1, 2 * n)
+        pull[:, 6:] = steps[:, 6:] * np.diff(x.places, axis=0).reshape(m - 1, 3 * n)
         for k in range(m - 1):
             blocks[k] += np.diag(steps[k])
             blocks[k + 1] += np.diag(steps[k])
@@ -463,7 +485,7 @@ class ClosedChains:
         )
         common = x.common + change
         poses = x.poses + of_poses[:, :6]
-        places = x.places + of_poses[:, 6:].reshape(m, n, 2)
+        places = x.places + of_poses[:, 6:].reshape(m, n, 3)
         return _Unknowns(common, poses, places, self._rolled(common, poses, measured)), covariance
 
 
@@ -497,6 +519,14 @@ def _eliminated(
         of_poses[k] = inverses[k] @ bound - solved[k] @ ends
         following = of_poses[k]
     return change, of_poses, covariance
+
+
+def _stays(measured: _Measured, weights: _Weights) -> NDArray[np.int_]:
+    """Numbers (m, n) of the stays of each foot in one place, from 0; another one begins with a step that goes far."""
+    usual = np.where(measured.grip > 0.0, measured.grip, 1.0)
+    far = measured.starts[1:, None] | (weights.steps < AWAY * usual)
+    stays: NDArray[np.int_] = np.concatenate([np.zeros((1, far.shape[1]), dtype=int), np.cumsum(far, axis=0)])
+    return stays
 
 
 def _weight(square: Array) -> Array:

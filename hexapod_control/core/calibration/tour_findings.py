@@ -22,10 +22,14 @@ HELD_UP = math.radians(20.0)  # [rad] of a joint from where it usually is agains
 HELD_SHARE = 0.1  # of the poses
 MIN_TILT = math.radians(3.0)  # [rad] standard deviation of planned roll or pitch, to judge the IMU by
 MAX_TURN = math.radians(25.0)  # [rad] of the IMU about the vertical
-MAX_BUMP = 0.003  # [m] of the floor under a foot, from the plane through all
+MAX_BUMP = 0.0025  # [m] of the floor under a foot, from the plane through all
+MAX_FLOOR = math.radians(0.7)  # [rad] of the floor against the horizontal: more would be in the mounting of the IMU
+MIN_TOLD = 0.3  # share of what is known about the slope of the floor that its poses tell: the rest is the prior's
+MAX_PRIORS = 6.0  # of a correction, in standard deviations before the measurement
 MAX_SLIP = 0.003  # [m] deviation of the steps of the feet
 MAX_STEP = 0.02  # [m] of a foot from pose to pose, if the others go less far
 USUAL_STEPS = 95.0  # [%] of the steps, which go a third as far as the longest may: play and soft servos let feet slip
+MIN_STOOD = 0.6  # of the poses of a tour, in which each foot must bear load
 MIN_TRUST = 0.5  # mean weight of a planted foot
 MAX_SCALE = 3.0  # of the residuals, in standard deviations
 
@@ -36,12 +40,11 @@ def tour_finding(robot: Robot, tour: PoseTour) -> Refusal | None:
 
 
 def _rest(tour: PoseTour) -> Refusal | None:
-    few = MIN_SHARE * len(tour.poses)
-    if len(tour.measured) >= few:
-        return None
-    if tour.lifted >= tour.moved:
+    if tour.lifted:
         text = "in {count} of {all} poses the feet did not bear the robot: was it lifted? Put it down and repeat"
         return Refusal("tour_lifted", text, count=tour.lifted, all=len(tour.poses))
+    if len(tour.measured) >= MIN_SHARE * len(tour.poses):
+        return None
     text = "the body did not come to rest in {count} of {all} poses: is the robot touched, or a servo oscillating?"
     return Refusal("tour_restless", text, count=tour.moved, all=len(tour.poses))
 
@@ -97,12 +100,41 @@ def _joints(robot: Robot, tour: PoseTour) -> Refusal | None:
     return Refusal("joint_held_up", text, joint=f"{robot.leg_names[leg]}_{JOINTS[joint]}", **values)
 
 
+def _settled(places: Array) -> Array:
+    """Places (m, n, 3) [m] without those that are left in the next pose for the one before: (m - 2, n, 3)."""
+    settled: Array = np.median([places[:-2], places[1:-1], places[2:]], axis=0)
+    return settled
+
+
 def _steps(places: Array, stand: Mask) -> Array:
-    """How far [m] feet (m, n) that stand go from pose to pose; one that is back in the next pose goes nowhere."""
-    settled = np.median([places[:-2], places[1:-1], places[2:]], axis=0)
+    """How far [m] feet (m, n) that stand go from pose to pose along the floor."""
     along = np.array([stand[k : len(stand) - 3 + k] for k in range(4)]).all(0)
-    steps: Array = np.linalg.norm(np.diff(settled, axis=0), axis=-1) * along
+    steps: Array = np.linalg.norm(np.diff(_settled(places)[..., :2], axis=0), axis=-1) * along
     return steps
+
+
+def _height(robot: Robot, places: Array, stand: Mask) -> Refusal | None:
+    """Whether a foot stood higher than the others, or higher for a while; `places` (m, n, 3) [m]."""
+    heights = np.where(stand[1:-1], _settled(places)[..., 2], np.nan)
+    usual = [np.nanmedian(row) if not np.isnan(row).all() else 0.0 for row in heights.T]
+    first = [row[~np.isnan(row)][0] if not np.isnan(row).all() else 0.0 for row in heights.T]
+    apart = np.nan_to_num(heights - first)
+    row, leg = np.unravel_index(int(np.argmax(np.abs(apart))), apart.shape)
+    if abs(apart[row, leg]) > MAX_BUMP:
+        text = (
+            "the foot of {leg} stood {mm:+.0f} mm higher than before from pose {pose} of {all} on: is something under "
+            "it, or is its leg held?"
+        )
+        pose = 2 + int(np.argmax(np.abs(apart[:, leg]) > MAX_BUMP))
+        values = {"mm": 1e3 * float(apart[row, leg]), "pose": pose, "all": len(places)}
+        return Refusal("foot_raised", text, leg=robot.leg_names[leg], **values)
+    plane = np.column_stack([robot.footholds, np.ones(len(robot.legs))])
+    uneven = np.array(usual) - plane @ np.linalg.lstsq(plane, np.array(usual), rcond=None)[0]
+    high = int(np.argmax(np.abs(uneven)))
+    if abs(uneven[high]) > MAX_BUMP:
+        text = "the floor is not flat: {leg} stands {mm:+.0f} mm higher than the others; choose another place"
+        return Refusal("floor_uneven", text, leg=robot.leg_names[high], mm=1e3 * float(uneven[high]))
+    return None
 
 
 def estimate_finding(
@@ -122,17 +154,20 @@ def estimate_finding(
     if trust[leg] < MIN_TRUST or steps[:, leg].max() > longest or estimate.slip > MAX_SLIP:
         text = "the foot of {leg} slipped: put the robot on a floor with more grip, and do not touch it"
         return Refusal("foot_slipped", text, leg=robot.leg_names[leg])
-    plane = np.column_stack([robot.footholds, np.ones(len(robot.legs))])
-    bumps = estimate.corrections.bumps
-    height = bumps - plane @ np.linalg.lstsq(plane, bumps, rcond=None)[0]
-    high = int(np.argmax(np.abs(height)))
-    if abs(height[high]) > MAX_BUMP:
-        text = "the floor is not flat: {leg} stands {mm:+.0f} mm higher than the others; choose another place"
-        return Refusal("floor_uneven", text, leg=robot.leg_names[high], mm=1e3 * height[high])
+    if (uneven := _height(robot, estimate.places[-count:], weights > MIN_TRUST)) is not None:
+        return uneven
+    if np.hypot(*estimate.corrections.floor) > MAX_FLOOR:
+        told = 1.0 - (estimate.deviations.floor / estimate.priors.floor) ** 2
+        slope = float(np.hypot(*(estimate.corrections.floor / np.maximum(told, MIN_TOLD))))
+        text = "the floor is not level: it falls by about {degrees:.0f} deg; choose another place"
+        return Refusal("floor_tilted", text, degrees=math.degrees(slope))
     if estimate.scale > MAX_SCALE:
         text = "the measurements contradict each other, by {scale:.0f} times their noise: was the robot pushed?"
         return Refusal("tour_contradictory", text, scale=estimate.scale)
-    if not estimate.converged:
+    found, priors = estimate.corrections, estimate.priors
+    pairs = ((found.zeros, priors.zeros), (found.lengths, priors.lengths), (found.hips, priors.hips))
+    far = max(float(np.abs(value / prior).max()) for value, prior in pairs)
+    if not estimate.converged or far > MAX_PRIORS:
         text = "the measurements have no clear solution: calibrate the robot by hand first (hexapod calibrate)"
         return Refusal("tour_unclear", text)
     deviations = estimate.deviations.zeros
@@ -144,4 +179,9 @@ def estimate_finding(
         )
         values = {"degrees": math.degrees(deviations[row, joint]), "share": float(planted[:, row].mean())}
         return Refusal("zero_uncertain", text, joint=f"{robot.leg_names[row]}_{JOINTS[joint]}", **values)
+    stood = planted.mean(0)
+    leg = int(np.argmin(stood))
+    if stood[leg] < MIN_STOOD:
+        text = "the foot of {leg} bore load only in {share:.0%} of the poses: is its leg held?"
+        return Refusal("foot_hung", text, leg=robot.leg_names[leg], share=float(stood[leg]))
     return None

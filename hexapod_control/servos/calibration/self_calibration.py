@@ -54,6 +54,7 @@ SHORT_TOURS = 2  # until all feet bear load
 SHORT_POSES = 10
 USUAL_TOURS = 4  # more follow only if there is a finding
 MAX_TOURS = 5
+HARMLESS = "foot_hung"  # finding after the last tour: poses in which a foot does not stand tell nothing about its leg
 SERVO_NOISE = math.radians(0.05)  # [rad] of a measured angle, besides its resolution
 # with which no further tour is made
 GOOD_ZERO = math.radians(0.3)  # [rad] of all zeros
@@ -184,6 +185,9 @@ class SelfCalibration:
                 if finding is None and number > SHORT_TOURS and (good or number >= USUAL_TOURS):
                     return estimate
                 if finding is not None and number >= MAX_TOURS:
+                    if finding.kind == HARMLESS:
+                        self._dialog.say(Sentence("self_noticed", finding=Sentence.of(finding)))
+                        return estimate
                     kept.remove()
                     raise NotCalibratedError(Sentence.of(finding))
                 if number > SHORT_TOURS:
@@ -311,10 +315,12 @@ def _for_tour(robot: Robot, estimate: ChainEstimate, used: Array, loads: Array) 
     known -= plane @ np.linalg.lstsq(plane, known, rcond=None)[0]  # height and tilt of the body share no load
     missing = np.where(np.sign(lower) * (lower - known) > 0.0, lower - known, 0.0)
     zeros += np.linalg.solve(jacobians, np.outer(missing, (0.0, 0.0, 1.0))[..., None])[..., 0]
-    lengths = np.clip(estimate.corrections.lengths, -USUAL_LENGTH, USUAL_LENGTH)
-    return dataclasses.replace(
-        estimate.corrections, zeros=np.clip(zeros, -USUAL_ZERO, USUAL_ZERO), lengths=lengths * estimate.converged
+    lengths, hips = (
+        estimate.converged * np.clip(each, -USUAL_LENGTH, USUAL_LENGTH)
+        for each in (estimate.corrections.lengths, estimate.corrections.hips)
     )
+    zeros = np.clip(zeros, -USUAL_ZERO, USUAL_ZERO)
+    return dataclasses.replace(estimate.corrections, zeros=zeros, lengths=lengths, hips=hips)
 
 
 def _result(robot: Robot, estimate: ChainEstimate) -> _Result:

@@ -127,6 +127,11 @@ def test_a_body_that_does_not_rest_and_a_robot_that_is_lifted_are_named():
     lifted = toured(hidden, lambda time, each: (*each[:2], light if time > 5.0 else None))
     assert lifted.lifted > 5
     assert "poses the feet did not bear the robot: was it lifted?" in str(tour_finding(hidden.robot, lifted))
+    for start in (5.0, 5.4, 5.8, 6.2, 6.6):  # at rest or on the way
+        held = (holding(hidden.robot, hidden.joints(NEUTRAL), (on,) * 6) for on in (1.0, 0.0))
+        torques = dict(zip((False, True), held, strict=True))
+        briefly = toured(hidden, lambda time, each, at=start, of=torques: (*each[:2], of[at < time < at + 0.5]))
+        assert briefly.lifted and tour_finding(hidden.robot, briefly).kind == "tour_lifted"
     assert "the body did not come to rest in" in str(tour_finding(hidden.robot, shaking))
 
 
@@ -180,6 +185,20 @@ def test_an_uneven_floor_and_a_foot_that_slips_are_named():
     assert f"{slipping.robot.leg_names[1]} slipped: put the robot on a floor with more grip" in refusal
 
 
+def test_a_foot_that_stands_higher_from_a_pose_on_and_a_floor_that_is_not_level_are_named():
+    raised = quiet()
+
+    def rise(time, sample):
+        raised.floor[2] = 0.015 * (time > 12.0)
+        return sample
+
+    refusal = found(toured(raised, rise), raised)
+    assert refusal.kind == "foot_raised" and f"{raised.robot.leg_names[2]} stood +15 mm higher" in str(refusal)
+    tilted = quiet()
+    tilted.slope = (math.radians(1.4), math.radians(-1.4))
+    assert "the floor is not level: it falls by about 2 deg" in str(found(toured(tilted), tilted))
+
+
 def test_findings_are_in_german_on_the_page():
     tree = ast.parse(Path(tour_findings.__file__).read_text())
     calls = [
@@ -198,7 +217,9 @@ def test_an_estimate_without_a_clear_solution_and_a_zero_that_stays_unknown_are_
     without = [replace(pose, loads=(1.0, 1.0, 1.0, 0.0, 1.0, 1.0)) for pose in tour.measured]
     planted = tour.planted & (np.arange(6) != 3)
     estimate = ClosedChains(hidden.robot).estimate(without)
-    assert estimate.converged and estimate_finding(hidden.robot, estimate, planted) is None
+    hung = estimate_finding(hidden.robot, estimate, planted)
+    assert estimate.converged and hung.kind == "foot_hung"
+    assert f"the foot of {hidden.robot.leg_names[3]} bore load only in 0% of the poses" in str(hung)
     unknown = str(estimate_finding(hidden.robot, estimate, planted, math.radians(1.0)))
     assert f"the zero of {hidden.robot.leg_names[3]}_" in unknown
     assert "3.0 deg, its foot bore load in 0% of the poses" in unknown

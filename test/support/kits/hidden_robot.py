@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from hexapod_control.core.calibration.chain_estimate import StandingPose
+from hexapod_control.core.calibration.closed_chains import vertical
 from hexapod_control.core.calibration.pose_choice import travel_time
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.leg_kinematics import BENT_LEG, solve_leg
@@ -45,6 +46,7 @@ class HiddenRobot:
         self.hips = self.rng.uniform(-hip, hip, (count, 3))
         self.true = replace(robot, legs=tuple(self._leg(leg, row) for row, leg in enumerate(robot.legs)))
         self.floor = np.zeros(count)  # [m] height under each foot
+        self.slope = (0.0, 0.0)  # [rad] roll and pitch of the floor against the horizontal
         self.places = np.array(robot.footholds)
         level = Placement(NEUTRAL, robot.walk.height)
         pairs = zip(robot.legs, standing_joints(robot), strict=True)
@@ -95,7 +97,8 @@ class HiddenRobot:
     def tilt(self, pose):
         """Roll and pitch [rad] by its IMU."""
         noise = self._tilt * self.rng.standard_normal(2)
-        return pose.roll + noise[0], pose.pitch + noise[1]
+        x, y, z = np.array(Placement(pose, 0.0).rotation).T @ vertical(self.slope)
+        return math.atan2(y, z) + noise[0], math.asin(-x) + noise[1]
 
     def slip(self):
         """Moves each foot by the noise of a step."""
