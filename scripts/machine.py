@@ -58,8 +58,9 @@ def namespaces():
 
 def test_gaps():
     """Yields the pytest marker of tests that cannot run here, and what is missing with its remedy."""
-    if not any(shutil.which(name) for name in ("cc", "gcc", "clang")):
-        yield "compiler", f"no C compiler, the benchmark against C is left out; {APT} gcc"
+    if not all(map(shutil.which, ("cc", "c++"))):
+        without = "the benchmark against C and the tests of actions and of GridMap are left out"
+        yield "compiler", f"no C and C++ compiler, {without}; {APT} gcc g++"
     if not any(map(shutil.which, BROWSERS)):
         yield "browser", f"no Chromium, the tests of the page in it are left out; {BROWSER}"
     if not renders():

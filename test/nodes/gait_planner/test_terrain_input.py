@@ -17,29 +17,30 @@ from hexapod_control.nodes.gait_planner.terrain_input import TerrainInput
 from hexapod_control.ros import messages
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.row_messages import MessageError
-from hexapod_control.ros.terrain_messages import terrain_map_message
+from hexapod_control.ros.terrain_messages import GRID_MAP, grid_map_message, terrain_map_message
 
 STAMP = messages.time(1)
 EDGE = 0.4  # [m] ahead of the robot, where the ground ends
 
 
+with_grid_map = pytest.mark.skipif(GRID_MAP is None, reason="the optional package grid_map_msgs is not installed")
+
+
 @pytest.fixture
-def scene():
+def scene(request):
     node, planner = PlainNode(), standing_planner("phantomx")
-    terrain = TerrainInput(node, planner, "base_link")
+    terrain = TerrainInput(node, planner, "base_link", getattr(request, "param", ""))
     terrain.use(True)
     return node, planner, terrain
 
 
-def table(time, yaw=0.0):
+def table(time, yaw=0.0, convert=terrain_map_message):
     """A map of a table that ends EDGE ahead of a robot at the origin with this yaw [rad]."""
     axis = np.arange(-1.0, 1.0, 0.02)
     x, y = np.meshgrid(axis, axis)
     heights = np.where(x * math.cos(yaw) + y * math.sin(yaw) < EDGE, 0.0, -0.25)
     unseen = np.full_like(heights, math.nan)
-    return terrain_map_message(
-        TerrainGrid((-1.0, -1.0), 0.02, heights, np.full_like(heights, 0.002), unseen, time), "odom"
-    )
+    return convert(TerrainGrid((-1.0, -1.0), 0.02, heights, np.full_like(heights, 0.002), unseen, time), "odom")
 
 
 def frames(height, yaw=0.0, z=0.0):
@@ -49,15 +50,24 @@ def frames(height, yaw=0.0, z=0.0):
     return TFMessage(transforms=[foot, base])
 
 
-@pytest.mark.parametrize("yaw", [0.0, 2.0])
-def test_a_robot_stops_before_the_edge_that_the_map_shows_in_the_frame_of_its_odometry(scene, yaw):
+@pytest.mark.parametrize(
+    ("scene", "topic", "yaw"),
+    [
+        ("", "terrain_map", 0.0),
+        ("", "terrain_map", 2.0),
+        pytest.param("elevation", "elevation", 2.0, marks=with_grid_map),
+    ],
+    indirect=["scene"],
+)
+def test_a_robot_stops_before_the_edge_that_the_map_shows_in_the_frame_of_its_odometry(scene, topic, yaw):
     node, planner, terrain = scene
-    node.callbacks["terrain_map"](table(0.0, yaw))
+    convert = grid_map_message if topic == "elevation" else terrain_map_message
+    node.callbacks[topic](table(0.0, yaw, convert))
     node.callbacks["/tf"](frames(planner.view.walk.body.height, yaw))
     way = 0.0
     for k in range(1, round(10.0 / DT)):
         if k % 5 == 0:
-            node.callbacks["terrain_map"](table(DT * k, yaw))
+            node.callbacks[topic](table(DT * k, yaw, convert))
         # The robot walks on: in odom it is where its feet have carried it, at a height that has drifted.
         foot = BodyPose(way * math.cos(yaw), way * math.sin(yaw), 0.03, 0.0, 0.0, yaw)
         node.callbacks["/tf"](TFMessage(transforms=[messages.transform_message("odom", "base_footprint", foot, STAMP)]))

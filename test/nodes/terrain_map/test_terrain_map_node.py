@@ -20,7 +20,7 @@ from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import LATCHED, SAMPLES
 from hexapod_control.ros.row_messages import JointLayout
-from hexapod_control.ros.terrain_messages import terrain_grid
+from hexapod_control.ros.terrain_messages import GRID_MAP, grid_of_map, terrain_grid
 
 COLUMNS, ROWS, FOCAL = 80, 60, 42.0  # [pixels]
 CAMERA = BodyPose(x=0.15, z=0.1, pitch=math.radians(40.0))  # in base_link, looking ahead and down
@@ -120,7 +120,9 @@ def assert_box(grid):
 
 @pytest.mark.process
 def test_a_box_arrives_on_the_map_with_its_height_and_what_was_not_seen_is_unknown(bench):
-    scene = Scene(bench, alone=True)
+    optional = {"publish_grid_map": True} if GRID_MAP else {}  # the package grid_map_msgs
+    scene = Scene(bench, alone=True, **optional)
+    grids = bench.listen(GRID_MAP, "grid_map") if GRID_MAP else None
     try:
         scene.camera()
         scene.stand(10.0)
@@ -129,7 +131,7 @@ def test_a_box_arrives_on_the_map_with_its_height_and_what_was_not_seen_is_unkno
             scene.tell_lens()
             scene.stand(10.2 + 0.2 * scene.sent)
             scene.see(10.1 + 0.2 * scene.sent)
-            return scene.maps and scene.costs
+            return scene.maps and scene.costs and (grids is None or grids)
 
         bench.until(look, 20.0, "the map", pause=0.2)
     finally:
@@ -139,6 +141,8 @@ def test_a_box_arrives_on_the_map_with_its_height_and_what_was_not_seen_is_unkno
     assert message.header.frame_id == "odom"
     assert messages.nanoseconds(message.header.stamp) % 200_000_000 == 100_000_000
     assert_box(terrain_grid(message))
+    if grids:
+        assert_box(grid_of_map(grids[-1]))
     cost = scene.costs[-1]
     assert cost.info.width == message.width
     assert set(cost.data) == {-1, 0}  # the robot climbs 60 mm
