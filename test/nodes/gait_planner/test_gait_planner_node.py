@@ -2,6 +2,7 @@
 """gait_planner on DDS: commands in, one message per tick out, latched states for late subscribers."""
 
 import math
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -61,8 +62,10 @@ def test_the_chain_stands_up_walks_and_sits_down_with_every_joint_target_in_its_
     bench.until(lambda: planner.planner.state.value == "standing", 5.0)
     assert bench.call(Trigger, "sit").success
     bench.until(lambda: planner.planner.state.value == "sitting", 8.0)
+    sat = time.monotonic()
     bench.spin(0.5)
-    assert not kinematics.last_report("late"), "targets end after a motion"
+    late = kinematics.sent_reports.get("late")  # within a motion a loaded machine may be late
+    assert late is None or late.when < sat, "targets end after a motion"
     layout = JointLayout(robot())
     rows = np.array([layout.joints(message) for message in targets])
     times = np.array([messages.nanoseconds(message.header.stamp) * 1e-9 for message in targets])
