@@ -40,7 +40,7 @@ from hexapod_control.sim.start_poses import sitting_pose
 from hexapod_control.sim.world_settings import WorldSettings
 
 SETTLING_S = 3.0  # of the walk, before it is measured
-MEASURED_S = 15.0
+MEASURED_S = 15.0  # and up to the end of the gait cycle
 UNCORRECTED = Adaptation(course=0.0, trim=0.0)
 
 
@@ -123,12 +123,19 @@ def walk(run: SensingLockstep, twist: Twist, seconds: float = MEASURED_S, settli
 
     executed, moved = np.zeros(3), np.zeros(3)
     last = planar_pose(simulation)
-    for _ in range(round(seconds / CONTROL_PERIOD_S)):
+    cycles, phase = 0.0, planner.view.gait_phase
+    whole = False  # gait cycles: within one the body sways by more than it loses
+    for tick in range(round(2.0 * seconds / CONTROL_PERIOD_S)):
+        if whole and tick >= round(seconds / CONTROL_PERIOD_S):
+            break
         planner.command(twist)
         executed += np.array(run.tick(observe).twist) * CONTROL_PERIOD_S
         here = planar_pose(simulation)
         moved += np.array(log(last.inverse() @ here, 1.0))
         last = here
+        before, cycles = cycles, cycles + (planner.view.gait_phase - phase) % 1.0
+        phase = planner.view.gait_phase
+        whole = int(cycles) > int(before)
     recorder.mark(simulation)
     quality = recorder.finish(twist, run.unreachable)
     way = math.hypot(executed[0], executed[1])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hexapod_control.core.copyable import Copyable
-from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp, log
 from hexapod_control.core.planner.tick_plan import TickPlan
 from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.sensing.joint_tracking import JointTracking, TrackedTick
@@ -28,7 +28,8 @@ class WalkFeedback(Copyable):
 
     def __init__(self, legs: WalkingLegs) -> None:
         """Starts without corrections."""
-        self._twists: list[Twist] = []  # of the last ticks, newest first
+        self._motions: list[tuple[Twist, Twist]] = []  # executed and intended ones of the last ticks, newest first
+        self._pose = Pose(0.0, 0.0, 0.0)  # of the body over its footprint in the last plan
         self.sharing = LoadSharing(legs.whole)  # of all legs
         self.use_legs(legs)
 
@@ -77,9 +78,17 @@ class WalkFeedback(Copyable):
         trusted = watch.slow_mishap is None and watch.stuck is None and not self.tracking.held
         moved = self.tracking.moved
         # The body executes a twist as late as the joints follow their targets.
-        self._twists = [plan.twist, *self._twists[: round(self.tracking.delay)]]
-        executed = self._twists[-1] if walks else plan.twist
-        sample = CourseSample(executed, imu.heading, moved, clock.phase, clock.gait.name, walks, trusted)
+        before, sway = self._pose, walk.body.sway.offset
+        self._pose = Pose(plan.pose.x + sway[0], plan.pose.y + sway[1], plan.pose.yaw)
+        intended = log(before.inverse() @ exp(plan.twist, dt) @ self._pose, 1.0)
+        late = int(self.tracking.delay)
+        self._motions = [(plan.twist, intended), *self._motions[: late + 1]]
+        executed = plan.twist
+        if walks:
+            newer, older = self._motions[min(late, len(self._motions) - 1)], self._motions[-1]
+            share = self.tracking.delay - late
+            executed, intended = (_between(a, b, share) for a, b in zip(newer, older, strict=True))
+        sample = CourseSample(executed, intended, imu.heading, moved, clock.phase, clock.gait.name, walks, trusted)
         self.course.step(dt, sample, adaptation.course)
         wanted = not walk.speed.halted and not walk.speed.command.is_zero
         if walks and sensors.mishap_detection.legs and wanted:
@@ -120,3 +129,8 @@ class WalkFeedback(Copyable):
         if walks:
             return LoadedTick(rows, support, loads, exchanging(motion), motion.clock.phase, plan.joint_angles, delay)
         return LoadedTick(rows, support, loads, plan.planted, None, plan.joint_angles, delay)
+
+
+def _between(one: Twist, other: Twist, share: float) -> Twist:
+    """The motion that is a share of the way from one to the other."""
+    return Twist(*(a + share * (b - a) for a, b in zip(one, other, strict=True)))

@@ -8,6 +8,7 @@ from support.drives import DT, standing_planner
 from hexapod_control.core.kinematics.se2 import Twist
 
 AHEAD = Twist(0.08, 0.0, 0.0)
+RIGID = Twist(0.015, 0.0, 0.0)  # shares that joints need which do not yield to their loads
 
 
 def run(planner, seconds, *, loads=None, drift=0.0, late=1, gap=0, jitter=0.0):
@@ -36,15 +37,15 @@ def run(planner, seconds, *, loads=None, drift=0.0, late=1, gap=0, jitter=0.0):
 def test_joints_that_follow_late_and_a_heading_that_does_not_drift_change_almost_nothing():
     planner = standing_planner("phantomx")
     run(planner, 8.0, late=2)
-    # Joints that do not yield to their loads make 1.4 % less of the way than those for which targets are planned.
-    assert planner.view.course.shares == pytest.approx((0.01, 0.0, 0.0), abs=0.002)
+    # Joints that do not yield to their loads make 1.5 % less of the way than those for which targets are planned.
+    assert planner.view.course.shares == pytest.approx(RIGID, abs=0.002)
     assert not any(planner.view.foot_trims)
 
 
 def test_the_way_is_known_although_ticks_are_longer_and_shorter_in_turn():
     planner = standing_planner("phantomx")
     run(planner, 8.0, late=2, jitter=0.005)
-    assert planner.view.course.shares == pytest.approx((0.01, 0.0, 0.0), abs=0.002), "as with even ticks"
+    assert planner.view.course.shares == pytest.approx(RIGID, abs=0.002), "as with even ticks"
 
 
 def test_a_heading_that_drifts_is_taken_back_by_the_feet():
@@ -59,10 +60,17 @@ def test_a_load_that_does_not_vanish_while_its_foot_swings_is_not_believed():
     swung = planner.view.foot_trims
     run(planner, 6.0, loads=(9.0, 1.0, 3.0, 2.0, 8.0, 3.0))
     assert planner.view.foot_trims == swung, "only the robot at rest has used it"
-    assert planner.view.course.shares.vx == pytest.approx(0.01, abs=0.002), "as with planned loads"
+    assert planner.view.course.shares.vx == pytest.approx(RIGID.vx, abs=0.002), "as with planned loads"
 
 
 def test_lost_samples_of_the_joints_do_not_count_as_lost_way():
     planner = standing_planner("phantomx")
     run(planner, 8.0, gap=6)
-    assert planner.view.course.shares.vx == pytest.approx(0.0, abs=0.001)
+    assert planner.view.course.shares == pytest.approx(RIGID, abs=0.002), "as with all samples"
+
+
+@pytest.mark.parametrize("seconds", [1.5, 2.5, 5.0])
+def test_a_body_that_sways_over_its_feet_as_planned_loses_no_way(seconds):
+    planner = standing_planner("quadruped")
+    run(planner, seconds, late=2)
+    assert planner.view.course.shares == pytest.approx((0.01, 0.0, 0.0), abs=0.015)
