@@ -101,7 +101,7 @@ def _entry(above: DocumentEntry, key: str, line: int, node: object, depth: int =
     if not isinstance(node, CommentedMap):
         return DocumentEntry(above.path, key, line, node, above.fault)
     if depth > MAX_NESTING:  # aliases can nest sections more deeply than the text does
-        raise above.error(f"has more than {MAX_NESTING} sections within each other", "use fewer aliases")
+        raise above.error(Sentence("file_nested", count=MAX_NESTING), Sentence("file_aliases"))
     children: dict[str, DocumentEntry] = {}
     entry = DocumentEntry(above.path, key, line, children, above.fault)
     for name, child in node.items():

@@ -89,7 +89,9 @@ class NumberRow:
         if self.count == 1:
             return self._checked(entry)
         if len(entry.items) != self.count:
-            raise entry.error(_value(entry), self.bound, f"e.g. [{', '.join(['0.1'] * self.count)}]")
+            raise entry.error(
+                _value(entry), self.bound, Sentence("file_example", example=f"[{', '.join(['0.1'] * self.count)}]")
+            )
         return tuple(map(self._checked, entry.items))
 
     def _checked(self, entry: DocumentEntry) -> float:
@@ -160,7 +162,7 @@ class ChoiceRow:
     def value(self, entry: DocumentEntry) -> str:
         """The value of an entry, checked."""
         if entry.value not in self.words:
-            near = _meant(entry.value, self.words) if isinstance(entry.value, str) else None
+            near = meant(entry.value, self.words) if isinstance(entry.value, str) else None
             raise entry.error(_value(entry), self.bound, near or self.hint)
         return str(entry.value)
 
@@ -180,7 +182,9 @@ class FlagRow:
         """The checked value below a section."""
         entry = section.children.get(self.key)
         if entry is not None and not isinstance(entry.value, bool | ScalarBoolean):
-            raise entry.error(_value(entry), Sentence("bound_flag"), f"e.g. {self.key}: true")
+            raise entry.error(
+                _value(entry), Sentence("bound_flag"), Sentence("file_example", example=f"{self.key}: true")
+            )
         return entry is not None and bool(entry.value)
 
 
@@ -207,7 +211,7 @@ def refuse_unknown(section: DocumentEntry, known: Mapping[str, object]) -> None:
         raise section.error(_value(section), Sentence("bound_section_with", names=", ".join(known)))
     for name, child in section.children.items():
         if name not in known:
-            hint = _meant(name, list(known)) or Sentence("file_remove")
+            hint = meant(name, list(known)) or Sentence("file_remove")
             raise child.error(Sentence("file_unknown"), Sentence("file_known", names=", ".join(known)), hint)
         below = known[name]
         if isinstance(below, Mapping):
@@ -226,7 +230,9 @@ def refuse_name(entry: DocumentEntry, name: str, what: str, example: str) -> Non
     if len(name) > MAX_NAME:
         raise entry.error(Sentence("file_characters", count=len(name)), Sentence("bound_characters", most=MAX_NAME))
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise entry.error(Sentence("file_name", what=what), Sentence("bound_name"), f"e.g. {example}")
+        raise entry.error(
+            Sentence("file_name", what=what), Sentence("bound_name"), Sentence("file_example", example=example)
+        )
 
 
 def _value(entry: DocumentEntry) -> Sentence:
@@ -235,10 +241,11 @@ def _value(entry: DocumentEntry) -> Sentence:
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:
     """A hint with the most similar known word; empty if there is none."""
-    return str(_meant(name, known) or "")
+    return str(meant(name, known) or "")
 
 
-def _meant(name: str, known: Sequence[str]) -> Sentence | None:
+def meant(name: str, known: Sequence[str]) -> Sentence | None:
+    """A hint with the most similar known word; None if there is none."""
     if len(name) > MAX_QUOTED:  # comparing long texts is slow
         return None
     near = get_close_matches(name, known, n=1) or [word for word in known if word == f"{name}_deg"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.schema import ChoiceRow, NumberRow, SchemaLine, did_you_mean, refuse_unknown, yaml_text
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.quantity import Quantity
 
 OF_PROTOCOL = "that of the protocol"
@@ -34,9 +35,9 @@ class ChoiceOption:
         """The value for the bus. Raises RobotFileError."""
         word = entry.value if isinstance(entry.value, str) else yaml_text(entry.value)
         if word not in self.words:
-            bound = f"must be one of {', '.join(self.words)}"
+            bound = Sentence("bound_words", words=", ".join(self.words))
             hint = did_you_mean(word, list(self.words)) or self.meaning
-            raise entry.error(f"is {yaml_text(entry.value)}", bound, hint)
+            raise entry.error(Sentence("file_value", value=yaml_text(entry.value)), bound, hint)
         return self.words[word]
 
 
@@ -63,13 +64,13 @@ class ListOption:
         items = entry.items or (entry,)
         meaning = self.each.quantity.meaning
         if len(items) > self.most:
-            bound = f"{self.each.bound}, or a list of 1 to {self.most} of them"
-            raise entry.error(f"has {len(items)} values", bound, meaning)
+            bound = Sentence("bound_or_list", bound=self.each.bound, most=self.most)
+            raise entry.error(Sentence("file_values", count=len(items)), bound, meaning)
         numbers = tuple(self.each.value(item) for item in items)
         twice = next((n for n, number in enumerate(numbers) if number in numbers[:n]), None) if self.unique else None
         if twice is not None:
-            what = f"is {yaml_text(items[twice].value)} again"
-            raise items[twice].error(what, "must differ from the others", meaning)
+            what = Sentence("file_again", value=yaml_text(items[twice].value))
+            raise items[twice].error(what, Sentence("file_differ"), meaning)
         return numbers
 
 
@@ -80,7 +81,7 @@ SWITCH: Mapping[str, object] = {"true": True, "false": False}
 def values(entry: DocumentEntry, known: Sequence[ProtocolOption]) -> dict[str, object]:
     """The options in the file, with the values for the bus. Raises RobotFileError."""
     if not known:
-        raise entry.error("is unknown", "this protocol has no options", "remove it")
+        raise entry.error(Sentence("file_unknown"), Sentence("protocol_no_options"), Sentence("file_remove"))
     rows = {row.key: row for row in known}
     refuse_unknown(entry, dict.fromkeys(rows))
     return {name: rows[name].value(child) for name, child in entry.children.items()}

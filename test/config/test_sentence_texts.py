@@ -4,7 +4,7 @@
 import ast
 import re
 
-from support.paths import SOURCES, syntax_nodes
+from support.paths import PACKAGE, SOURCES, syntax_nodes
 from support.sentences import fields, kinds
 
 from hexapod_control.config.sentence import TEXTS, Sentence
@@ -31,3 +31,49 @@ def test_every_sentence_of_the_dialogs_is_in_german_with_the_same_values():
 
 def test_a_kind_without_a_text_is_a_name_and_says_itself():
     assert str(Sentence("left_front_coxa")) == "left_front_coxa"
+
+
+# --- refusals of robot files -------------------------------------------------------------------------------------
+
+READERS = ("config/robots/", "config/schema.py", "config/document.py", "servos/settings/", "servos/protocol_options.py")
+OTHERS = ("urdf_import/", "draft/")  # other files than those of robots
+
+
+def reads_robot_files(path):
+    name = str(path.relative_to(PACKAGE))
+    return name.startswith(READERS) and not any(other in name for other in OTHERS)
+
+
+def is_written_out(node):
+    """Whether an expression is, or may be, a text that stands in the code."""
+    if isinstance(node, ast.IfExp):
+        return is_written_out(node.body) or is_written_out(node.orelse)
+    if isinstance(node, ast.BoolOp | ast.Tuple):
+        return any(map(is_written_out, getattr(node, "values", None) or node.elts))
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and bool(str(node.value or "")))
+
+
+def texts_of_refusals(function):
+    """The texts in the code of a function that its refusals say, directly or by a variable."""
+    nodes = list(ast.walk(function))
+    calls = [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".error")]
+    said = [part.value if isinstance(part, ast.Starred) else part for call in calls for part in call.args]
+    names = {part.id for part in said if isinstance(part, ast.Name)}
+    called = {ast.unparse(part.func) for part in said if isinstance(part, ast.Call)}
+    said += [node.value for node in nodes if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in names]
+    return [ast.unparse(part) for part in said if is_written_out(part)], called
+
+
+def test_what_refusals_of_robot_files_say_stands_in_the_table_and_thus_in_every_language():
+    found, seen = [], 0
+    for path in filter(reads_robot_files, SOURCES):
+        functions = {node.name: node for node in syntax_nodes(path) if isinstance(node, ast.FunctionDef)}
+        seen += len(functions)
+        for function in functions.values():
+            texts, called = texts_of_refusals(function)
+            parts = [functions[name] for name in called if name in functions]
+            returned = [node.value for part in parts for node in ast.walk(part) if isinstance(node, ast.Return)]
+            texts += [ast.unparse(value) for value in returned if value is not None and is_written_out(value)]
+            found += [f"{path.name}: {text}" for text in texts]
+    assert seen > 100
+    assert found == []

@@ -15,6 +15,7 @@ from hexapod_control.config.schema import (
     refuse_name,
     refuse_unknown,
 )
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.robot import Camera
 
 _REQUIRED = ("position", "rpy_deg")
@@ -34,15 +35,21 @@ def read_cameras(root: DocumentEntry) -> tuple[Camera, ...]:
 def _camera(name: str, entry: DocumentEntry) -> Camera:
     refuse_name(entry, name, "camera", "camera")
     if name in _RESERVED:
-        raise entry.error(f"would have the frame {name}_link, which exists", "must be another name", "e.g. camera")
+        raise entry.error(
+            Sentence("camera_frame_taken", name=name),
+            Sentence("file_other_name"),
+            Sentence("file_example", example="camera"),
+        )
     refuse_unknown(entry, known_keys(row.key for row in CAMERA))
     rows = [row for row in CAMERA if row.key in _REQUIRED or row.key in entry.children]
     values = CheckedValues.checked(entry, rows)
     given: dict[str, Any] = dict(values.values)
     if "range" in given and given["range"][0] >= given["range"][1]:
         shortest, longest = given["range"]
-        bound = "must begin with the shortest distance"
-        raise values.entries["range"].error(f"is [{shortest:g}, {longest:g}]", bound, "are the two swapped?")
+        bound = Sentence("camera_range")
+        raise values.entries["range"].error(
+            Sentence("file_pair", first=shortest, second=longest), bound, Sentence("file_swapped")
+        )
     for key in ("rpy_deg", "fov_deg"):
         if key in given:
             given[key.removesuffix("_deg")] = tuple(map(math.radians, given.pop(key)))

@@ -23,11 +23,12 @@ from hexapod_control.config.schema import (
     CheckedValues,
     NumberRow,
     checked_section,
-    did_you_mean,
     known_keys,
+    meant,
     refuse_name,
     refuse_unknown,
 )
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.names import JOINTS, extra_joint_name, extra_link_name, foot_name, joint_name
 from hexapod_control.core.robot import Camera, ExtraJoint, Joint, Leg, Vector
 
@@ -54,7 +55,11 @@ def read_extra_joints(
         refuse_name(entry, name, "joint", "pan")
         for new in (extra_joint_name(name), extra_link_name(name)):
             if new in taken:
-                raise entry.error(f"would be called {new}, which exists", "must be another name", "e.g. pan")
+                raise entry.error(
+                    Sentence("file_taken", name=new),
+                    Sentence("file_other_name"),
+                    Sentence("file_example", example="pan"),
+                )
         found[name] = _extra_joint(name, entry, found, servo_joint)
     _check_mass(root, section, found)
     return tuple(found.values())
@@ -120,9 +125,9 @@ class _Drive(NamedTuple):
         lower, upper = (values.number(end) / ratio for end in ("lower", "upper"))
         _check_range(values, "lower", "upper", math.radians(MIN_RANGE_DEG) * ratio, "m")
         if max(-lower, upper) > math.radians(MAX_ANGLE_DEG):
-            turned = f"needs {math.degrees(lower):.0f} to {math.degrees(upper):.0f} deg of the servo for its range"
-            bound = f"must be reached within {MAX_ANGLE_DEG:g} deg to either side"
-            raise values.entries["travel_per_turn"].error(turned, bound, "its way in metres per turn of the servo")
+            turned = Sentence("extra_joint_turns", lower=math.degrees(lower), upper=math.degrees(upper))
+            bound = Sentence("extra_joint_turns_bound", most=MAX_ANGLE_DEG)
+            raise values.entries["travel_per_turn"].error(turned, bound, Sentence("extra_joint_travel"))
         return cls(servo_joint(lower, upper), ratio)
 
     @classmethod
@@ -131,12 +136,13 @@ class _Drive(NamedTuple):
         name = values.text("mimic")
         masters = [joint.name for joint in above.values() if not joint.mimics]
         if name not in masters:
-            known = " or ".join(masters) or "a joint with a servo"
-            hint = did_you_mean(name, masters) or "joints with a servo stand above those that mimic them"
-            raise values.entries["mimic"].error(f"is {name}", f"must be {known}", hint)
+            known = Sentence("file_one_of", names=" or ".join(masters)) if masters else Sentence("extra_joint_mimicked")
+            hint = meant(name, masters) or Sentence("extra_joint_mimic")
+            raise values.entries["mimic"].error(Sentence("file_value", value=name), known, hint)
         multiplier = values.number(EXTRA_MULTIPLIER.key) if EXTRA_MULTIPLIER.key in values.values else 1.0
         if multiplier == 0.0:
-            raise values.entries[EXTRA_MULTIPLIER.key].error("is 0", "must not be 0", "-1 moves it the other way")
+            zero = Sentence("file_value", value=0)
+            raise values.entries[EXTRA_MULTIPLIER.key].error(zero, Sentence("file_not_zero"), Sentence("extra_joint_back"))
         key = EXTRA_OFFSETS[kind].key
         offset = values.number(key) if key in values.values else 0.0
         master = above[name]
@@ -146,9 +152,10 @@ class _Drive(NamedTuple):
 
 def _check_range(values: CheckedValues, lower: str, upper: str, least: float, unit: str) -> None:
     if values.number(upper) - values.number(lower) < least:
-        what = f"is {values.number(lower):g}, {upper} is {values.number(upper):g}"
-        hint = f"are the two swapped{', or in radians' if unit == 'deg' else ''}?"
-        raise values.entries[lower].error(what, f"must be at least {least:g} {unit} below {upper}", hint)
+        what = Sentence("joint_bounds", lower=values.number(lower), key=upper, upper=values.number(upper))
+        bound = Sentence("joint_range_below", least=least, unit=unit, key=upper)
+        hint = Sentence("file_swapped_or_radians" if unit == "deg" else "file_swapped")
+        raise values.entries[lower].error(what, bound, hint)
 
 
 def _parent(values: CheckedValues, above: dict[str, ExtraJoint]) -> str:
@@ -157,8 +164,10 @@ def _parent(values: CheckedValues, above: dict[str, ExtraJoint]) -> str:
     parent = values.text("parent")
     if parent not in above:
         known = (BASE, *above)
-        hint = did_you_mean(parent, known) or "parents stand above their children; nothing can be mounted to a leg"
-        raise values.entries["parent"].error(f"is {parent}", f"must be {' or '.join(known)}", hint)
+        hint = meant(parent, known) or Sentence("extra_joint_parent")
+        raise values.entries["parent"].error(
+            Sentence("file_value", value=parent), Sentence("file_one_of", names=" or ".join(known)), hint
+        )
     return extra_link_name(parent)
 
 
@@ -166,8 +175,10 @@ def _axis(values: CheckedValues) -> Vector:
     x, y, z = values.vector("axis")
     length = math.hypot(x, y, z)
     if length < _MIN_AXIS:
-        bound = "must be a direction"
-        raise values.entries["axis"].error(f"is [{x:g}, {y:g}, {z:g}]", bound, "e.g. [0, 0, 1] for a joint that pans")
+        bound = Sentence("direction_bound")
+        raise values.entries["axis"].error(
+            Sentence("file_triple", first=x, second=y, third=z), bound, Sentence("extra_joint_axis_example")
+        )
     return x / length, y / length, z / length
 
 
@@ -177,5 +188,5 @@ def _check_mass(root: DocumentEntry, section: DocumentEntry, found: dict[str, Ex
     total = sum(extra.mass for extra in found.values())
     assert isinstance(body, int | float)
     if total >= body:
-        what = f"has masses of {total:g} kg together"
-        raise section.error(what, f"must be below body.mass, {body:g} kg", "body.mass contains them")
+        what = Sentence("extra_joint_masses", total=total)
+        raise section.error(what, Sentence("extra_joint_mass", mass=body), Sentence("extra_joint_mass_contained"))

@@ -10,11 +10,12 @@ from hexapod_control.config.robots.robot_keys import GAIT, LIFT_OFF
 from hexapod_control.config.schema import (
     CheckedValues,
     checked_section,
-    did_you_mean,
     known_keys,
+    meant,
     refuse_name,
     refuse_unknown,
 )
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.gait.gait_table import RESERVED_NAMES
 from hexapod_control.core.names import enumerated
 from hexapod_control.core.robot import GaitRow, Leg, Robot
@@ -33,7 +34,9 @@ def read_gaits(root: DocumentEntry, legs: tuple[Leg, ...]) -> tuple[GaitRow, ...
 def _gait(name: str, entry: DocumentEntry, legs: tuple[Leg, ...]) -> GaitRow:
     refuse_name(entry, name, "gait", "amble")
     if name in RESERVED_NAMES:
-        raise entry.error("is a gait already", "must be another name", f"e.g. my_{name}")
+        raise entry.error(
+            Sentence("gait_taken"), Sentence("file_other_name"), Sentence("file_example", example=f"my_{name}")
+        )
     phases = [LIFT_OFF.below(leg.name) for leg in legs]
     rows = (*GAIT, *phases)
     refuse_unknown(entry, known_keys(row.key for row in rows))
@@ -47,22 +50,22 @@ def check_gaits(robot: Robot, root: DocumentEntry, whole: CheckedValues, legs: S
     for own in robot.gaits:
         if not supports[own.name].stable:
             entry = root.children["gaits"].children[own.name]
-            raise entry.error(*_margin(robot, supports[own.name]), "spread the lift-offs")
+            raise entry.error(*_margin(robot, supports[own.name]), Sentence("gait_spread"))
     best = max(supports.values())
     if not best.stable:
         leg = best.lifted[0]
         x, y = robot.legs[leg].foothold
-        hint = "move the footholds apart, or the center of mass between them"
-        raise legs[leg].entries["foothold"].error(f"is [{x:g}, {y:g}]", *_margin(robot, best), hint)
+        hint = Sentence("footholds_apart")
+        raise legs[leg].entries["foothold"].error(Sentence("file_pair", first=x, second=y), *_margin(robot, best), hint)
     names = gait_names(robot)
     gait = robot.walk.gait
     if gait not in names:
-        bound = f"must be one of {', '.join(names)}"
-        raise whole.entries["walk.gait"].error(f'is "{gait}"', bound, did_you_mean(gait, names))
+        bound = Sentence("bound_words", words=", ".join(names))
+        raise whole.entries["walk.gait"].error(Sentence("file_quoted", value=gait), bound, meant(gait, names) or "")
 
 
-def _margin(robot: Robot, support: Support) -> tuple[str, str]:
+def _margin(robot: Robot, support: Support) -> tuple[Sentence, Sentence]:
     """Message for a static margin that is too small, and its bound. Feet in a line, or fewer than three, have none."""
     legs = enumerated(robot.legs[leg].name for leg in support.lifted)
     size = f"{round(support.margin * 1000.0)} mm" if support.margin > float("-inf") else "none"
-    return f"with {legs} in the air the static margin is {size}", "must be above 0 mm"
+    return Sentence("margin_small", legs=legs, size=size), Sentence("margin_bound")

@@ -31,6 +31,7 @@ from hexapod_control.config.robots.servo_table import (
     versions,
 )
 from hexapod_control.config.schema import CheckedValues, refuse_unknown
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.config.shipped_files import file_path, shipped_names
 from hexapod_control.core.gait.gait_table import MIN_LEGS
 from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason, base_to_hip, leg_inverse
@@ -130,7 +131,9 @@ def _cause(root: DocumentEntry, robot: Robot, models: tuple[str, ...], error: Ro
     if not found or found[0].key == error.key:
         return error
     cause = found[0]
-    return RobotFileError(cause.path, cause.line, cause.key, cause.text, f"so that {error.key} {error.text}")
+    return RobotFileError(
+        cause.path, cause.line, cause.key, cause.text, Sentence("file_so_that", key=error.key, text=error.text)
+    )
 
 
 def changed(file: RobotFile, values: Mapping[str, object]) -> RobotFile:
@@ -187,14 +190,16 @@ def _refuse_unknown(root: DocumentEntry) -> None:
         schema.refuse_unknown(entry, {**dict.fromkeys(_PLACE), **leg})
     if len(legs.children) < MIN_LEGS:
         raise legs.error(
-            f"has {len(legs.children)} legs", f"must have at least {MIN_LEGS}", "three must stand while one swings"
+            Sentence("legs_count", count=len(legs.children)),
+            Sentence("legs_least", count=MIN_LEGS),
+            Sentence("legs_stand"),
         )
 
 
 def _section(root: DocumentEntry, name: str) -> DocumentEntry:
     entry = root.children.get(name)
     if entry is None:
-        raise root.error("is missing", "must be a section", "every key is required", below=name)
+        raise root.error(Sentence("file_missing"), Sentence("bound_section"), Sentence("file_every_key"), below=name)
     return schema.checked_section(entry)
 
 
@@ -238,12 +243,12 @@ def _joint(values: CheckedValues, name: str) -> Joint:
     lower, upper = (f"joints.{name}.{side}_deg" for side in ("lower", "upper"))
     if values.number(lower) >= values.number(upper):
         entry = values.entries[lower]
-        what = f"is {values.number(lower):g}, upper_deg is {values.number(upper):g}"
-        raise entry.error(what, "must be below upper_deg", "are the two swapped?")
+        what = Sentence("joint_bounds", lower=values.number(lower), key=upper, upper=values.number(upper))
+        raise entry.error(what, Sentence("joint_below_upper"), Sentence("file_swapped"))
     if values.number(upper) - values.number(lower) < robot_keys.MIN_RANGE_DEG:
-        what = f"is {values.number(lower):g}, upper_deg is {values.number(upper):g}"
-        bound = f"must leave the joint at least {robot_keys.MIN_RANGE_DEG:g} deg"
-        raise values.entries[lower].error(what, bound, "degrees, not radians?")
+        what = Sentence("joint_bounds", lower=values.number(lower), key=upper, upper=values.number(upper))
+        bound = Sentence("joint_range", least=robot_keys.MIN_RANGE_DEG)
+        raise values.entries[lower].error(what, bound, Sentence("file_degrees"))
     return _servo_joint(values, math.radians(values.number(lower)), math.radians(values.number(upper)))
 
 
@@ -350,8 +355,12 @@ def _model(servo: DocumentEntry) -> CatalogServo:
     rows = versions(name)
     if not rows:
         near = ", ".join(nearest_models(name))
-        bound = "must be a servo that `hexapod servos models` lists, unless the file gives all its figures"
-        raise entry.error(f"is {schema.yaml_text(entry.value)}", bound, f"did you mean {near}?" if near else "")
+        bound = Sentence("servo_model_bound")
+        raise entry.error(
+            Sentence("file_value", value=schema.yaml_text(entry.value)),
+            bound,
+            Sentence("file_mean", name=near) if near else "",
+        )
     voltage = servo.children.get("voltage")
     if voltage is None:
         return rows[0]
@@ -359,8 +368,8 @@ def _model(servo: DocumentEntry) -> CatalogServo:
     assert isinstance(supply, float)
     fitting = version_for(name, supply)
     if fitting is None:
-        bound = f"must be {permitted(name)} for {name}"
-        raise voltage.error(f"is {supply:g}", bound, "the supply of the servos under load")
+        bound = Sentence("servo_supply_bound", bounds=permitted(name), model=name)
+        raise voltage.error(Sentence("file_value", value=f"{supply:g}"), bound, Sentence("supply_meaning"))
     return fitting
 
 
@@ -397,11 +406,13 @@ def _check_walk(robot: Robot, whole: CheckedValues) -> None:
     underside = body.size[2] / 2.0 - body.center[2]
     if walk.height <= underside:
         raise whole.entries["walk.height"].error(
-            f"is {walk.height:g}", f"must be above {underside:g} m", "else the underside of body.size is on the ground"
+            Sentence("file_value", value=f"{walk.height:g}"),
+            Sentence("file_above", least=underside),
+            Sentence("walk_underside"),
         )
     if walk.lift_height > walk.height:
         raise whole.entries["walk.lift_height"].error(
-            f"is {walk.lift_height:g}", f"must be at most walk.height, {walk.height:g} m"
+            Sentence("file_value", value=f"{walk.lift_height:g}"), Sentence("walk_lift_most", most=walk.height)
         )
 
 
@@ -410,17 +421,17 @@ def _check_hips(robot: Robot, legs: Sequence[CheckedValues]) -> None:
         for other in robot.legs[:i]:
             if math.dist(leg.hip, other.hip) < _SAME_HIP_M:
                 hip = "[" + ", ".join(f"{c:g}" for c in leg.hip) + "]"
-                bound = f"must differ from legs.{other.name}.hip"
-                raise legs[i].entries["hip"].error(f"is {hip}", bound, "two legs cannot be mounted in one place")
+                bound = Sentence("hips_differ", leg=other.name)
+                raise legs[i].entries["hip"].error(Sentence("file_value", value=hip), bound, Sentence("hips_apart"))
 
 
 def _check_tibia(robot: Robot, leg: Leg, values: CheckedValues) -> None:
     shortest = 2.0 * (robot.foot_radius + leg.tibia.radius)
     if leg.tibia.length <= shortest:
         raise values.entries["tibia.length"].error(
-            f"is {leg.tibia.length:g}",
-            f"must be above {shortest:g} m",
-            "it must be longer than 2 x (tibia.radius + foot.radius)",
+            Sentence("file_value", value=f"{leg.tibia.length:g}"),
+            Sentence("file_above", least=shortest),
+            Sentence("tibia_longer"),
         )
 
 
@@ -430,12 +441,12 @@ def _check_neutral(robot: Robot, leg: Leg, values: CheckedValues) -> None:
     solution = leg_inverse(leg, base_to_hip(leg, robot.neutral_ball(leg)), (0.0, 0.0, 0.0))
     if solution.reason is None:
         return
-    where = f"is [{x:g}, {y:g}]"
+    where = Sentence("file_pair", first=x, second=y)
     if solution.reason is UnreachableReason.JOINT_LIMIT:
         raise values.entries["foothold"].error(where, *_limit(robot, leg, values))
-    bound = f"must be in reach of leg {leg.name} at walk.height {robot.walk.height:g} m"
+    bound = Sentence("foothold_reach", leg=leg.name, height=robot.walk.height)
     hint = f"{solution.reason.value} ({solution.excess * 1000.0:.0f} mm)"
-    raise values.entries["foothold"].error(where, bound, f"it is {hint}: check hip, lengths and walk.height")
+    raise values.entries["foothold"].error(where, bound, Sentence("foothold_hint", place=hint))
 
 
 def _check_stepping(robot: Robot, legs: Sequence[CheckedValues]) -> None:
@@ -447,17 +458,17 @@ def _check_stepping(robot: Robot, legs: Sequence[CheckedValues]) -> None:
         if radius >= MIN_RADIUS:
             continue
         x, y = leg.foothold
-        where = f"is [{x:g}, {y:g}]"
-        bound = f"must let leg {leg.name} step {MIN_RADIUS * 1000.0:g} mm in every direction"
+        where = Sentence("file_pair", first=x, second=y)
+        bound = Sentence("foothold_steps", leg=leg.name, step=MIN_RADIUS * 1000.0)
         if most < MIN_RADIUS:
-            raise values.entries["foothold"].error(where, bound, "move it away from the foothold of its neighbour")
-        lift = f"walk.lift_height {walk.lift_height:g} m and walk.height {walk.height:g} m"
+            raise values.entries["foothold"].error(where, bound, Sentence("foothold_apart"))
+        lift = Sentence("foothold_heights", lift=walk.lift_height, height=walk.height)
         raise values.entries["foothold"].error(
-            where, f"{bound} with {lift}", "lower the lift, or change height or foothold"
+            where, Sentence("foothold_with_lift", bound=bound, lift=lift), Sentence("foothold_lift")
         )
 
 
-def _limit(robot: Robot, leg: Leg, values: CheckedValues) -> tuple[str, str]:
+def _limit(robot: Robot, leg: Leg, values: CheckedValues) -> tuple[Sentence, Sentence]:
     """Bound and hint for a neutral stance outside the joint limits: joint and excess."""
     free = replace(
         leg, **{f"{name}_joint": replace(getattr(leg, f"{name}_joint"), **_ANY_ANGLE_RAD) for name in JOINTS}
@@ -466,8 +477,8 @@ def _limit(robot: Robot, leg: Leg, values: CheckedValues) -> tuple[str, str]:
     for name, angle, joint in zip(JOINTS, angles, leg.joints, strict=True):
         if not joint.lower <= angle <= joint.upper:
             lower, upper = (values.number(f"joints.{name}.{side}_deg") for side in ("lower", "upper"))
-            need = f"needs joints.{name} at {math.degrees(angle):.1f} deg, must be within {lower:g} and {upper:g} deg"
-            return need, "check yaw_deg, foothold and the joint's limits"
+            need = Sentence("foothold_angle", joint=name, angle=math.degrees(angle), lower=lower, upper=upper)
+            return need, Sentence("foothold_check")
     raise AssertionError("a joint limit was reported but none is exceeded")
 
 

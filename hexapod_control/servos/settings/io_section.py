@@ -34,6 +34,7 @@ from hexapod_control.config.schema import (
     rows_of,
     yaml_text,
 )
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.quantity import Quantity
 from hexapod_control.core.robot import Vector
 from hexapod_control.servos.i2c.foot_switches import SERVO_BOARD, SWITCH_CHIPS, FootSwitchSection
@@ -177,15 +178,21 @@ def io_settings(file: RobotFile) -> IoSettings:
     )
     servos = servo_settings(file)
     if found.touch and servos.protocol not in (SERVO_BOARD, LOOPBACK):
-        allowed = f"must be the board of the servos, whose protocol is {servos.protocol}"
-        raise parts["feet"].error(f"is {SERVO_BOARD}", allowed, "or gpio or mcp23017", below="chip")
+        allowed = Sentence("switch_board_bound", protocol=servos.protocol)
+        raise parts["feet"].error(
+            Sentence("file_value", value=SERVO_BOARD), allowed, Sentence("switch_boards"), below="chip"
+        )
     _check_addresses(section, found, servos)
     return found
 
 
 def _values(entry: DocumentEntry, rows: tuple[KeyRow, ...]) -> dict[str, YamlValue]:
     if not entry.is_section:
-        raise entry.error(f"is {yaml_text(entry.value)}", "must be a section with chip", "e.g. {chip: mpu6050}")
+        raise entry.error(
+            Sentence("file_value", value=yaml_text(entry.value)),
+            Sentence("bound_section_with", names="chip"),
+            Sentence("file_example", example="{chip: mpu6050}"),
+        )
     require(entry, rows[0])
     return {row.key: row.value(entry.children[row.key]) for row in rows if row.key in entry.children}
 
@@ -204,11 +211,15 @@ def _battery(entry: DocumentEntry) -> SupplySection:
     name = str(values["chip"])
     chip = SUPPLY_CHIPS[name]
     for key in set(values) - {"chip", "address", *chip.keys}:
-        raise entry.children[key].error("is not used", f"known with {name}: {', '.join(chip.keys)}", "remove it")
+        raise entry.children[key].error(
+            Sentence("file_unused"),
+            Sentence("chip_keys", chip=name, names=", ".join(chip.keys)),
+            Sentence("file_remove"),
+        )
     numbers: dict[str, Any] = {key: values[key] for key in chip.keys if key in values}
     if numbers.get("channel", 0) > chip.last_channel:
-        allowed = f"must be 0 to {chip.last_channel} with this chip"
-        raise entry.children["channel"].error(f"is {numbers['channel']}", allowed)
+        allowed = Sentence("channel_bound", last=chip.last_channel)
+        raise entry.children["channel"].error(Sentence("file_value", value=numbers["channel"]), allowed)
     return SupplySection(name, _address(values, chip.address), **numbers)
 
 
@@ -221,8 +232,8 @@ def _feet(entry: DocumentEntry, legs: Sequence[str]) -> FootSwitchSection:
     for leg in legs:
         pin = int(NumberRow(f"pins.{leg}", quantity).number(entry))
         if pin in pins:
-            problem = f"is {pin}, which {pins[pin]} has already"
-            raise entry.children["pins"].children[leg].error(problem, "must be a pin of its own")
+            problem = Sentence("pin_taken", pin=pin, owner=pins[pin])
+            raise entry.children["pins"].children[leg].error(problem, Sentence("pin_own"))
         pins[pin] = leg
     bounce = values.get("bounce", BOUNCE_S)
     assert isinstance(bounce, float)
@@ -246,6 +257,6 @@ def _check_addresses(section: DocumentEntry, settings: IoSettings, servos: Servo
     }
     for key, address, title in settings.devices():
         if address in taken:
-            problem = f"is 0x{address:02X}, which {taken[address]} has already"
-            raise section.children[key].error(problem, "must be unique on the bus", "set its jumper", below="address")
+            problem = Sentence("address_taken", address=address, owner=taken[address])
+            raise section.children[key].error(problem, Sentence("bus_unique"), Sentence("chip_jumper"), below="address")
         taken[address] = f"the {title} of io.{key}"

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from hexapod_control.config.document import DocumentEntry
 from hexapod_control.config.schema import REQUIRED, NumberRow, SchemaLine, refuse_unknown
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.names import JOINTS, extra_joint_name, joint_name, quoted
 from hexapod_control.core.quantity import Quantity
 from hexapod_control.core.robot import Joint, Robot
@@ -144,7 +145,7 @@ def _each(robot: Robot) -> Iterator[tuple[tuple[str, ...], str, Joint]]:
 def calibrations(section: DocumentEntry, robot: Robot, kind: ServoProtocol) -> tuple[JointCalibration, ...]:
     """One calibration per joint from the section `servos`: row order, then the extra joints. Raises RobotFileError."""
     if "joints" not in section.children:
-        raise section.error("is missing", "must be a section with every leg", below="joints")
+        raise section.error(Sentence("file_missing"), Sentence("section_every_leg"), below="joints")
     keys = dict.fromkeys(row.key for row in _ROWS)
     known = {"joints": {leg: dict.fromkeys(JOINTS, keys) for leg in robot.leg_names}}
     extra = {EXTRA_JOINTS: {joint.name: keys for joint in robot.extra_servos}}
@@ -158,8 +159,8 @@ def calibrations(section: DocumentEntry, robot: Robot, kind: ServoProtocol) -> t
         calibration = _calibration(child, joint, limits, kind)
         other = taken.setdefault(calibration.id, child)
         if other is not child:
-            problem = f"is {calibration.id}, which {other.key} (line {other.line}) already has"
-            raise child.children["id"].error(problem, "must be unique", "the command hexapod servos sets another id")
+            problem = Sentence("id_taken", id=calibration.id, key=other.key, line=other.line)
+            raise child.children["id"].error(problem, Sentence("id_unique"), Sentence("id_command"))
         found.append(calibration)
     return tuple(found)
 
@@ -170,11 +171,11 @@ def _entry(section: DocumentEntry, path: Sequence[str]) -> DocumentEntry:
     for depth, name in enumerate(path):
         if name not in entry.children:
             last = depth == len(path) - 1
-            bound = "must have id and direction" if last else f"must have {', '.join(JOINTS)}"
+            bound = Sentence("joint_keys") if last else Sentence("leg_keys", names=", ".join(JOINTS))
             if name == EXTRA_JOINTS:
-                bound = "must be a section with every extra joint"
+                bound = Sentence("section_every_extra")
             what = "joint" if last or name == EXTRA_JOINTS else "leg"
-            raise entry.error("is missing", bound, f"every {what} is required", below=name)
+            raise entry.error(Sentence("file_missing"), bound, Sentence("every_required", what=what), below=name)
         entry = entry.children[name]
     return entry
 
@@ -184,10 +185,10 @@ def _calibration(entry: DocumentEntry, name: str, joint: Joint, kind: ServoProto
     scale = kind.scale
     identity, direction = int(values["id"]), int(values["direction"])
     if direction == 0:
-        raise entry.children["direction"].error("is 0", "must be 1 or -1")
+        raise entry.children["direction"].error(Sentence("file_value", value=0), Sentence("sign_bound"))
     if identity not in kind.ids:
-        bounds = f"must be {kind.ids.start} to {kind.ids.stop - 1} with this protocol"
-        raise entry.children["id"].error(f"is {identity}", bounds)
+        bounds = Sentence("id_bound", first=kind.ids.start, last=kind.ids.stop - 1)
+        raise entry.children["id"].error(Sentence("file_value", value=identity), bounds)
     units = values.get("units_per_rad", scale.per_rad)
     calibration = JointCalibration(
         joint=name,
@@ -211,20 +212,20 @@ def _calibration(entry: DocumentEntry, name: str, joint: Joint, kind: ServoProto
 def _check_range(entry: DocumentEntry, joint: JointCalibration, scale: RawScale) -> None:
     for key, goal in (("low", joint.low), ("high", joint.high)):
         if not scale.low <= goal <= scale.high:
-            problem = f"is {goal}, but the servo's range is {scale.low} to {scale.high} {scale.unit}s"
-            raise entry.error(problem, "must be within its range", below=key)
+            problem = Sentence("goal_range", goal=goal, low=scale.low, high=scale.high, unit=scale.unit)
+            raise entry.error(problem, Sentence("within_range"), below=key)
     if not joint.low < joint.center < joint.high:
-        problem = f"is {joint.center:g}, low is {joint.low}, high is {joint.high}"
-        raise entry.error(problem, "must satisfy low < center < high", "are low and high swapped?", below="center")
+        problem = Sentence("center_between", center=joint.center, low=joint.low, high=joint.high)
+        raise entry.error(problem, Sentence("pulse_order"), Sentence("pulse_swapped"), below="center")
     for side, angle in (("lower", joint.lower), ("upper", joint.upper)):
         raw = joint.raw(angle)
         if not joint.low - 0.5 <= raw <= joint.high + 0.5:
-            problem = f"cannot reach the joint's {side} limit {math.degrees(angle):.1f} deg: it is at raw {raw:.0f}"
-            bound = f"must be within low {joint.low} and high {joint.high}"
+            problem = Sentence("limit_reach", side=side, angle=math.degrees(angle), raw=raw)
+            bound = Sentence("limit_within", low=joint.low, high=joint.high)
             raise entry.error(problem, bound, _remedy(joint, scale, side))
 
 
-def _remedy(joint: JointCalibration, scale: RawScale, side: str) -> str:
+def _remedy(joint: JointCalibration, scale: RawScale, side: str) -> Sentence:
     """The likely cause of a limit out of reach: one value that would fit if it were right, else the limits."""
     units = scale.per_rad
     middle = (joint.lower + joint.upper) / 2.0
@@ -239,8 +240,8 @@ def _remedy(joint: JointCalibration, scale: RawScale, side: str) -> str:
     }
     for key, (value, other) in causes.items():
         if all(joint.low - 0.5 <= other.raw(angle) <= joint.high + 0.5 for angle in (joint.lower, joint.upper)):
-            return f"check {key}, with {value} it can; else calibrate, or narrow {side}_deg of this joint"
-    return f"narrow {side}_deg of this joint, or calibrate"
+            return Sentence("limit_check", key=key, value=value, side=side)
+    return Sentence("limit_narrow", side=side)
 
 
 def standard_calibrations(robot: Robot, scale: RawScale, ids: range) -> tuple[JointCalibration, ...]:

@@ -30,10 +30,11 @@ from hexapod_control.config.schema import (
     SchemaLine,
     TextRow,
     checked_section,
-    did_you_mean,
+    meant,
     refuse_unknown,
     rows_of,
 )
+from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.quantity import Quantity, number
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.protocol_options import values
@@ -182,7 +183,7 @@ def servo_settings(file: RobotFile, protocol: str = "", port: str = "") -> Servo
 def standard(robot: Robot, protocol: str, port: str) -> ServoSettings:
     """Servos with factory defaults. Raises ArgumentError for an unknown protocol or a missing port."""
     if protocol not in PROTOCOLS:
-        raise ArgumentError("protocol", *_unknown(protocol))
+        raise ArgumentError("protocol", *map(str, _unknown(protocol)))
     if not port and protocol != LOOPBACK:
         missing = f"must be given with {protocol}, which is not in the section servos of the robot file"
         raise ArgumentError("port", missing, "e.g. /dev/serial/by-id/usb-...")
@@ -203,14 +204,15 @@ def _known() -> dict[str, object]:
     }
 
 
-def _unknown(protocol: str) -> tuple[str, str, str]:
-    return f'is "{protocol}"', str(_PROTOCOL.bound), refused(protocol) or did_you_mean(protocol, tuple(PROTOCOLS))
+def _unknown(protocol: str) -> tuple[Sentence, Sentence, str | Sentence]:
+    hint = refused(protocol) or meant(protocol, tuple(PROTOCOLS)) or ""
+    return Sentence("file_quoted", value=protocol), _PROTOCOL.bound, hint
 
 
 def _protocol(section: DocumentEntry) -> str:
     entry = section.children.get(_PROTOCOL.key)
     if entry is None:
-        raise section.error("is missing", _PROTOCOL.bound, below=_PROTOCOL.key)
+        raise section.error(Sentence("file_missing"), _PROTOCOL.bound, below=_PROTOCOL.key)
     if refused(str(entry.value)):
         raise entry.error(*_unknown(str(entry.value)))
     return str(_PROTOCOL.value(entry))
@@ -221,7 +223,12 @@ def _port(section: DocumentEntry, protocol: str, override: str) -> str:
     if override or (entry is None and protocol == LOOPBACK):
         return override
     if entry is None:
-        raise section.error("is missing", "must be a port", "e.g. /dev/serial/by-id/usb-...", below=_PORT.key)
+        raise section.error(
+            Sentence("file_missing"),
+            Sentence("port_bound"),
+            Sentence("file_example", example="/dev/serial/by-id/usb-..."),
+            below=_PORT.key,
+        )
     return str(_PORT.value(entry))
 
 
@@ -237,9 +244,11 @@ def _battery(section: DocumentEntry) -> Battery:
         return Battery()
     for needed in ("warn", "critical"):
         if needed not in entry.children:
-            raise entry.error("is missing", "must be a voltage [V]", "warn above critical", below=needed)
+            raise entry.error(
+                Sentence("file_missing"), Sentence("voltage_bound"), Sentence("voltage_warn"), below=needed
+            )
     battery = Battery(**{row.key: row.number(entry) for row in _BATTERY if row.key in entry.children})
     if battery.warn <= battery.critical:
-        problem = f"is {battery.warn:g}, critical is {battery.critical:g}"
-        raise entry.children["warn"].error(problem, "must be above critical", "are the two swapped?")
+        problem = Sentence("battery_order", warn=battery.warn, critical=battery.critical)
+        raise entry.children["warn"].error(problem, Sentence("voltage_above"), Sentence("file_swapped"))
     return battery
