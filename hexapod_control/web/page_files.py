@@ -22,6 +22,17 @@ TYPES = {".js": "text/javascript", ".svg": "image/svg+xml", ".webmanifest": "app
 SHARED = ("/styles/theme.css", "/texts/texts.js", "/icon.svg")
 MAX_RUN_S = 300.0  # of the command of a download, including the time that the browser takes
 CHUNK_BYTES = 1 << 16
+PROBES = {  # paths by which phones and computers ask whether a network has a page to sign in
+    "/generate_204",
+    "/gen_204",
+    "/hotspot-detect.html",
+    "/library/test/success.html",
+    "/connecttest.txt",
+    "/ncsi.txt",
+    "/redirect",
+    "/canonical.html",
+    "/success.txt",
+}
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -93,7 +104,7 @@ class PageFiles:
         try:
             self._policy.check_host(request.headers)
         except RefusedMessageError as refusal:
-            return refuse(refusal)
+            return (self._portal(request) if request.path in PROBES else None) or refuse(refusal)
         page = self._pages.get(request.path)
         if page is None:
             return refuse(RefusedMessageError(404, "there is no such page"))
@@ -104,6 +115,14 @@ class PageFiles:
             headers["Content-Encoding"] = "gzip"
         headers["Content-Type"] = page.kind if not page.kind.startswith("text/") else f"{page.kind}; charset=utf-8"
         return web.Response(body=page.compressed if compress else page.data, headers=headers)
+
+    def _portal(self, request: web.Request) -> web.Response | None:
+        """Sends a phone that asks another host on the robot's hotspot to the page; None if the page is not public."""
+        address = request.transport.get_extra_info("sockname") if request.transport else None
+        if not self._policy.literal or not address:
+            return None
+        host = f"[{address[0]}]" if ":" in address[0] else address[0]
+        return web.Response(status=302, headers={**HEADERS, "Location": f"{request.scheme}://{host}:{address[1]}/"})
 
 
 class DownloadFiles:

@@ -2,6 +2,7 @@
 """The server of the page on a real socket: headers, tokens, limits, slow clients. No ROS."""
 
 import contextlib
+import gzip
 import re
 import socket
 import sys
@@ -25,19 +26,20 @@ from hexapod_control.web.server import PageServer
 from hexapod_control.web.sessions.access_control import HostPolicy, TokenAuthority
 from hexapod_control.web.sessions.client_sessions import DEAD_MAN_S, ClientSessions
 
+MAX_FIRST_SCREEN_BYTES = 120_000  # compressed
 MAX_PAGE_BYTES = 1_000_000  # of the whole page
 
 
 class Site:
     """A server without a robot."""
 
-    def __init__(self):
+    def __init__(self, public=False):
         self.done = []
         self.people = 0
         door = TokenAuthority(TOKEN)
         self.desk = ClientSessions(door.admit, lambda: {"shape": {}})
         self.state = None
-        policy = HostPolicy(["robot.example"])
+        policy = HostPolicy(["robot.example"], literal=public)
         self.server = PageServer(self.desk, policy, self.done.append, self._watch, lambda: self.state, 100.0)
         self.server.start("127.0.0.1", 0)
         self.port = self.server.port
@@ -88,12 +90,30 @@ def test_the_page_is_served_with_its_parts_and_a_strict_policy(site):
 
 def test_the_page_loads_nothing_from_another_machine():
     for path in filter(Path.is_file, STATIC.rglob("*")):
-        found = re.findall(r"(?:https?:)?//[\w.-]+\.\w+", path.read_text())
+        found = re.findall(r"(?:https?:)?//[\w.-]+\.\w+", path.read_text(errors="replace"))
         assert [url for url in found if "www.w3.org" not in url] == [], path
 
 
 def test_the_whole_page_is_light():
     assert sum(path.stat().st_size for path in STATIC.rglob("*") if path.is_file()) <= MAX_PAGE_BYTES
+
+
+def loaded(path, language="texts/en.json"):
+    """The files that a browser loads for a page, with those that they import."""
+    found, waiting = {path, STATIC / language}, [path]
+    while waiting:
+        file = waiting.pop()
+        names = re.findall(r'(?:href|src|from|import)[=( ]+"([\w./-]+\.(?:js|css|svg))"', file.read_text())
+        new = {(file.parent / name).resolve() for name in names} - found
+        found |= new
+        waiting += new
+    return found
+
+
+def test_the_first_screen_has_at_most_120_kilobytes():
+    files = loaded(STATIC.resolve() / "index.html")
+    assert {"main.js", "dance_panel.js", "music.js", "panels.css"} <= {path.name for path in files}
+    assert sum(len(gzip.compress(path.read_bytes(), mtime=0)) for path in files) <= MAX_FIRST_SCREEN_BYTES
 
 
 def test_text_is_compressed_for_clients_that_accept_it(site):
@@ -115,6 +135,28 @@ def test_a_foreign_host_is_refused(site):
     assert error.value.code == 403
     with site.get("/", Host="robot.example") as page:
         assert page.status == 200
+
+
+class KeepAddress(urllib.request.HTTPRedirectHandler):
+    """Follows no redirection."""
+
+    def redirect_request(self, *arguments):
+        return None
+
+
+@pytest.mark.parametrize("public", [True, False])
+def test_a_phone_that_joins_the_hotspot_is_sent_to_the_page_if_that_is_public(public):
+    site = Site(public)
+    asked = urllib.request.build_opener(KeepAddress())
+    answers = {}
+    for path in ("/generate_204", "/hotspot-detect.html", "/", "/main.js"):
+        request = urllib.request.Request(f"http://127.0.0.1:{site.port}{path}", headers={"Host": "captive.example"})
+        with pytest.raises(urllib.error.HTTPError) as error:
+            asked.open(request, timeout=5.0)
+        answers[path] = error.value.code, error.value.headers.get("Location")
+    sent = (302, f"http://127.0.0.1:{site.port}/") if public else (403, None)
+    assert answers == {"/generate_204": sent, "/hotspot-detect.html": sent, "/": (403, None), "/main.js": (403, None)}
+    site.close()
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1"])

@@ -27,6 +27,8 @@ def test_by_default_the_page_is_served_to_this_machine_only():
     assert page("--port", "1234")["port"] == 1234
     assert page("--lan")["lan"] is True
     assert page("--no-web") is None
+    assert page("--lan", "--certificate", "/c")["certificate"] == "/c"
+    assert page("--lan").get("certificate", "") == ""
 
 
 def test_an_invalid_port_is_bad_input(capsys):

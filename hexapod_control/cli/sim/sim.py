@@ -69,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_page(page: HasArguments) -> None:
     page.add_argument("--lan", action="store_true", help="open the page to the network, with a QR code for phones")
+    page.add_argument("--certificate", metavar="FOLDER", help="folder made by hexapod web-cert: the page by https")
     add_number(page, "--port", replace(PORT, default=f"{PORT.default}"))
     page.add_argument("--no-web", action="store_true", help="no page")
 

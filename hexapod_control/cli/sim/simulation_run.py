@@ -158,6 +158,7 @@ class SimulationRun:
         arguments |= {"tf_frame_prefix": _prefix(args.namespace)}
         arguments |= {"robot_state_publisher": False} if args.no_frames else {}
         arguments |= {"web": not args.no_web, "web_lan": args.lan}
+        arguments |= {"web_certificate": str(Path(args.certificate).absolute())} if args.certificate else {}
         arguments |= {"camera_rate": args.camera} if args.camera else {}
         arguments |= {"depth_camera": args.depth_camera} if args.depth_camera else {}
         arguments |= {"web_port": args.port} if args.port is not None else {}

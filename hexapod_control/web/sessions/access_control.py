@@ -61,13 +61,13 @@ class HostPolicy:
         needs a name.
         """
         self._hosts = {host.lower() for host in (*LOCAL_HOSTS, *hosts) if host}
-        self._literal = literal
+        self.literal = literal
 
     def check_host(self, headers: Mapping[str, str]) -> None:
         """Raises RefusedMessageError for an unknown host, such as a foreign DNS name that points to this computer."""
         host = headers.get("Host", "")
         name = host_name(host)
-        if name not in self._hosts and not (self._literal and _is_address(name)):
+        if name not in self._hosts and not (self.literal and _is_address(name)):
             known = ", ".join(sorted(self._hosts))
             raise RefusedMessageError(
                 403, f"host {host[:80]!r} is not allowed, known are {known}; see the parameter allowed_hosts"
