@@ -141,8 +141,9 @@ class _Drive(NamedTuple):
             raise values.entries["mimic"].error(Sentence("file_value", value=name), known, hint)
         multiplier = values.number(EXTRA_MULTIPLIER.key) if EXTRA_MULTIPLIER.key in values.values else 1.0
         if multiplier == 0.0:
+            multiplier_entry = values.entries[EXTRA_MULTIPLIER.key]
             zero = Sentence("file_value", value=0)
-            raise values.entries[EXTRA_MULTIPLIER.key].error(zero, Sentence("file_not_zero"), Sentence("extra_joint_back"))
+            raise multiplier_entry.error(zero, Sentence("file_not_zero"), Sentence("extra_joint_back"))
         key = EXTRA_OFFSETS[kind].key
         offset = values.number(key) if key in values.values else 0.0
         master = above[name]

@@ -243,10 +243,10 @@ def _joint(values: CheckedValues, name: str) -> Joint:
     lower, upper = (f"joints.{name}.{side}_deg" for side in ("lower", "upper"))
     if values.number(lower) >= values.number(upper):
         entry = values.entries[lower]
-        what = Sentence("joint_bounds", lower=values.number(lower), key=upper, upper=values.number(upper))
+        what = Sentence("joint_bounds", lower=values.number(lower), key="upper_deg", upper=values.number(upper))
         raise entry.error(what, Sentence("joint_below_upper"), Sentence("file_swapped"))
     if values.number(upper) - values.number(lower) < robot_keys.MIN_RANGE_DEG:
-        what = Sentence("joint_bounds", lower=values.number(lower), key=upper, upper=values.number(upper))
+        what = Sentence("joint_bounds", lower=values.number(lower), key="upper_deg", upper=values.number(upper))
         bound = Sentence("joint_range", least=robot_keys.MIN_RANGE_DEG)
         raise values.entries[lower].error(what, bound, Sentence("file_degrees"))
     return _servo_joint(values, math.radians(values.number(lower)), math.radians(values.number(upper)))
