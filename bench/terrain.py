@@ -12,7 +12,7 @@ import argparse
 import math
 import sys
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -176,8 +176,8 @@ class Course:
 WORLDS = ("stairs", "table", "gaps", "stones", "blocks", "slope", "posts")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints one row for each walk, and the sum."""
+def options_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """The options of the command."""
     parser = argparse.ArgumentParser(prog="python bench/terrain.py", description=__doc__)
     parser.add_argument("--robot", default="phantomx")
     parser.add_argument("--world", default="stairs", choices=WORLDS)
@@ -191,21 +191,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--map", default="true", choices=("true", "none", *USUAL_CAMERAS))
     parser.add_argument("--shift", type=float, default=0.0, help="[m] of the map along x")
     parser.add_argument("--reality", default="typical", choices=("ideal", "typical"))
-    options = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
+
+
+def standing(options: argparse.Namespace, seed: int) -> tuple[SensingLockstep, Course]:
+    """A robot that stands before its course."""
     file = load(options.robot)
+    world = world_of(options, file.robot, seed)
+    simulation = Simulation(file.robot, urdf(file), world)
+    simulation.reset(sitting_pose(file.robot))
+    planner = Planner(file.robot)
+    planner.sensors.mishap_detection = MishapDetection(falls=True, legs=True)
+    run = SensingLockstep(simulation, planner, Adaptation(touch_down=True), seed)
+    run.stand()
+    return run, Course.of(world)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints one row for each walk, and the sum."""
+    options = options_of(arguments)
     walks = []
     for seed in range(options.seeds[0], sum(options.seeds)):
-        world = world_of(options, file.robot, seed)
-        simulation = Simulation(file.robot, urdf(file), world)
-        simulation.reset(sitting_pose(file.robot))
-        planner = Planner(file.robot)
-        planner.sensors.mishap_detection = MishapDetection(falls=True, legs=True)
-        run = SensingLockstep(simulation, planner, Adaptation(touch_down=True), seed)
-        run.stand()
-        course = Course.of(world)
+        run, course = standing(options, seed)
         last = walk(run, seed, course, options)
         walks.append(last)
-        mishap = planner.view.mishap
+        mishap = run.planner.view.mishap
         words = "" if mishap is None else mishap.text
         touched = ", ".join(f"{part} {count}" for part, count in last.contacts.most_common(4)) or "nothing"
         print(
@@ -247,8 +257,17 @@ def world_of(options: argparse.Namespace, robot: Robot, seed: int) -> WorldSetti
     ).fitted(robot)
 
 
-def walk(run: SensingLockstep, seed: int, course: Course, options: argparse.Namespace) -> Walk:
-    """Walks over a course, which it passes at its end; or to the edge of the table, where it passes by stopping."""
+def walk(
+    run: SensingLockstep,
+    seed: int,
+    course: Course,
+    options: argparse.Namespace,
+    watch: Callable[[], None] = lambda: None,
+) -> Walk:
+    """Walks over a course, which it passes at its end; or to the edge of the table, where it passes by stopping.
+
+    `watch` is called after each tick.
+    """
     simulation, planner = run.simulation, run.planner
     source: TrueMap | CameraMap | None = TrueMap(simulation) if options.map == "true" else None
     if options.map in USUAL_CAMERAS:
@@ -274,6 +293,7 @@ def walk(run: SensingLockstep, seed: int, course: Course, options: argparse.Name
             grid, base = seen
             planner.see(replace(grid, origin=(grid.origin[0] + options.shift, grid.origin[1])), base)
         still.append(run.tick().twist.is_zero)
+        watch()
         lean = math.hypot(*tilt(simulation))
         result.tilt = max(result.tilt, math.degrees(lean))
         for first, second in simulation.unwanted_contacts():

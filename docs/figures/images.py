@@ -21,6 +21,7 @@ PICTURES = {  # by script, in docs/images
     ),
     "drawings/own_robot": tuple(f"own-robot/{name}.svg" for name in ("body-above", "hip-above", "leg-side")),
     "drawings/gamepad": ("gamepad.svg",),
+    "climb": ("climb.gif",),
     "gallery": ("gallery.png",),
     "plots": ("gaits.png", "own-gait.png", "paths.png", "speeds.png", "swing.png"),
     "motions": tuple(f"motions/{name}.gif" for name in MOTIONS),

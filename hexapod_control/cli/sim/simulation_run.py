@@ -193,8 +193,7 @@ class SimulationRun:
         """Drives the robot. Returns the exit code."""
         if self._route is not None:
             session.ready()
-            sees = self._args.depth_camera or self._robot_file.robot.cameras
-            return session.patrol(self._route, blind=bool(sees))
+            return session.patrol(self._route, blind=self._sees)
         if terminal is not None:
             session.ready()
             for line in ("", *([f"  In the browser:  {self._page}"] if self._page else []), f"  {FIRST_KEYS}", ""):
@@ -203,9 +202,16 @@ class SimulationRun:
         if self._args.stay:
             session.stay()
         script = script_for(self._robot_file.robot, self._gait.fastest)  # while the nodes start
+        if self._sees:  # it steps only where it has seen the ground
+            script = tuple(segment for segment in script if segment.twist.vx > 0.0)
         session.ready()
         session.demonstrate(script, self._args.segment or default_segment_time(self._cycle))
         return DONE
+
+    @property
+    def _sees(self) -> bool:
+        """Whether the robot has a depth camera, and so a map of the ground."""
+        return bool(self._args.depth_camera or self._robot_file.robot.cameras)
 
     @property
     def _cycle(self) -> float:

@@ -50,9 +50,17 @@ class Film:
     """Collects frames of one simulation; `close` writes the file."""
 
     def __init__(
-        self, simulation: Simulation, path: Path | str, fps: float = 10.0, size: tuple[int, int] = (480, 300)
+        self,
+        simulation: Simulation,
+        path: Path | str,
+        fps: float = 10.0,
+        size: tuple[int, int] = (480, 300),
+        speed: float = 1.0,
+        azimuth: float = AZIMUTH_DEG,
     ) -> None:
         """`fps` in frames per second of simulated time, `size` in pixels.
+
+        `speed` is that of a GIF over real time, `azimuth` [deg] the direction in which the camera looks, from x.
 
         Raises ValueError for a file type that is neither GIF nor PNG, MissingGraphicsError if nothing can be rendered.
         """
@@ -61,6 +69,7 @@ class Film:
             raise ValueError(f"{self.path}: a film is one of {', '.join(SUFFIXES)}")
         self.period = 1.0 / fps
         self._simulation = simulation
+        self._speed = speed
         self._camera = OffscreenCamera(simulation.model, *size)
         self._feet = _foot_geoms(simulation)
         self._font = ImageFont.load_default(FONT_SIZE_PX)
@@ -71,7 +80,7 @@ class Film:
         self._stride = 1
         self._count = 0
         self._last = -math.inf
-        self._set_up_view()
+        self._set_up_view(azimuth)
 
     @property
     def due(self) -> bool:
@@ -109,7 +118,7 @@ class Film:
             self.path,
             save_all=True,
             append_images=rest,
-            duration=_durations([*self._times, self._times[-1] + self.period]),
+            duration=_durations([time / self._speed for time in (*self._times, self._times[-1] + self.period)]),
             loop=0,
             optimize=False,
             disposal=1,
@@ -126,13 +135,13 @@ class Film:
 
     def _target(self) -> Array:
         x, y, z = self._simulation.data.qpos[:3]
-        return np.array([x, y, 0.45 * z])
+        return np.array([x, y, z - 0.55 * self._simulation.robot.walk.height])
 
-    def _set_up_view(self) -> None:
+    def _set_up_view(self, azimuth: float) -> None:
         robot = self._simulation.robot
         reach = max(math.hypot(*leg.foothold) for leg in robot.legs)
         view = self._camera.view
-        view.azimuth = AZIMUTH_DEG
+        view.azimuth = azimuth
         view.elevation = ELEVATION_DEG
         view.distance = 2.8 * reach
         view.lookat[:] = self._target()
