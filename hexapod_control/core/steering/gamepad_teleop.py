@@ -145,7 +145,9 @@ class GamepadTeleop:
         if not active and STOP not in pressed:
             self._ready = True
         if not held or not self._ready:
-            return self._release(newly_pressed)
+            commands = self._release(newly_pressed)
+            again = held and not commands.hint and self._deflected(pad)
+            return commands._replace(hint="release the dead-man once, then hold it again") if again else commands
         return self._held(pad, newly_pressed, TURBO in pressed)
 
     def lost(self) -> TeleopCommands:
