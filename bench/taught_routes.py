@@ -111,7 +111,8 @@ def teach(walker: Walker, length: float, seed: int, radius: float) -> tuple[Rout
     """An operator drives a way of at least this length [m] by sight. Returns the lesson, and the true way."""
     lesson = RouteLesson()
     way = [walker.truth]
-    driven, goals = 0.0, 0
+    driven = 0.0
+    goals = 0
     while driven < length:
         pursuit = Pursuit(
             [Waypoint(g.x, g.y) for g in random_goals(walker.lockstep.simulation, radius, 1, 1000 * seed + goals)],

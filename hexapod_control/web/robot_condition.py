@@ -265,7 +265,7 @@ def _known(facts: RobotFacts) -> Condition:
     if facts.found and facts.state == RobotState.RISING.value:
         return Condition("found", Tone.WARN, Step.STAND, why)
     if facts.motion:
-        return Condition("motion", tone, step, why, {"motion": facts.motion})
+        return Condition("motion", tone, step, why, {"motion": facts.motion.replace("_", " ")})
     if facts.route is not None and not why:
         values = {"name": facts.route.name, "left": facts.route.left}
         return Condition(f"route_{facts.route.phase}", ROUTE_TONES[facts.route.phase], step, why, values)

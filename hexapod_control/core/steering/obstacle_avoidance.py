@@ -78,19 +78,23 @@ def free_distance(obstacles: Array, direction: float, radius: float) -> float:
     return float(free_distances(obstacles, np.array([direction]), radius)[0])
 
 
-def nearest_free(goal: tuple[float, float], obstacles: Array, room: float, farthest: float) -> tuple[float, float]:
-    """Returns the place (x, y) [m] nearest to a goal that is `room` [m] from all obstacles (k, 2) [m].
+def nearest_free(goal: tuple[float, float], obstacles: Array, disc: float, farthest: float) -> tuple[float, float]:
+    """Returns the place (x, y) [m] nearest to a goal with room for a disc, and a straight way for it from the origin.
 
-    It is the goal if that has room, or if no place within `farthest` [m] has.
+    `obstacles` are points (k, 2) [m], `disc` [m] is the radius. Without such a way a place that only has room is taken,
+    and without one within `farthest` [m] of the goal the goal.
     """
     distances = np.arange(0.0, farthest, farthest / RINGS)
     rings = distances[:, None, None] * np.column_stack((np.cos(DIRECTIONS), np.sin(DIRECTIONS)))
     places = np.array(goal) + rings.reshape(-1, 2)
-    near = obstacles[np.hypot(*(obstacles - np.array(goal)).T) < room + farthest]
-    if not len(near):
+    near = obstacles[np.hypot(*(obstacles - np.array(goal)).T) < disc + farthest]
+    gaps = ((places[:, None, :] - near) ** 2).sum(axis=2).min(axis=1, initial=math.inf)
+    free = places[gaps >= disc * disc]
+    if not len(free):
         return goal
-    is_free = (((places[:, None, :] - near) ** 2).sum(axis=2) >= room * room).all(axis=1)
-    x, y = places[int(np.argmax(is_free))].tolist()
+    ways = free_distances(obstacles, np.arctan2(free[:, 1], free[:, 0]), disc - CONTACT_TOLERANCE)
+    straight = free[ways >= np.hypot(*free.T)]
+    x, y = (straight if len(straight) else free)[0].tolist()
     return x, y
 
 

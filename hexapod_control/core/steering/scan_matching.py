@@ -82,7 +82,8 @@ class ScanMap:
     def _add_point(self, point: Array) -> None:
         index = np.rint((point - self._corner) / CELL_M).astype(int)
         reach = len(self._stamp) // 2
-        low, high = index - reach, index + reach + 1
+        low = index - reach
+        high = index + reach + 1
         if (low < 0).any() or (high > self._field.shape).any() or self._field[tuple(index)] == 0.0:
             return
         area = self._field[low[0] : high[0], low[1] : high[1]]
@@ -91,7 +92,8 @@ class ScanMap:
         self._count += 1
 
     def _make_room(self, points: Array) -> None:
-        low, high = points.min(axis=0) - REACH_M - 2 * CELL_M, points.max(axis=0) + REACH_M + 2 * CELL_M
+        low = points.min(axis=0) - REACH_M - 2 * CELL_M
+        high = points.max(axis=0) + REACH_M + 2 * CELL_M
         far = self._corner + CELL_M * (np.array(self._field.shape) - 1)
         if self._field.size:
             low, high = np.minimum(low, self._corner), np.maximum(high, far)
@@ -123,7 +125,10 @@ class ScanMap:
         place = np.where(inside[:, None], place, 0.0)
         i, j = place.astype(int).T
         u, v = (place - np.column_stack((i, j))).T
-        a, b, c, d = self._field[i, j], self._field[i + 1, j], self._field[i, j + 1], self._field[i + 1, j + 1]
+        a = self._field[i, j]
+        b = self._field[i + 1, j]
+        c = self._field[i, j + 1]
+        d = self._field[i + 1, j + 1]
         values = (a * (1 - u) + b * u) * (1 - v) + (c * (1 - u) + d * u) * v
         gradients = np.column_stack(((b - a) * (1 - v) + (d - c) * v, (c - a) * (1 - u) + (d - b) * u)) / CELL_M
         return np.where(inside, values, REACH_M), np.where(inside[:, None], gradients, 0.0)

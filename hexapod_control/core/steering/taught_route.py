@@ -39,7 +39,8 @@ class RouteLesson:
         self._tracker = MapTracker(ScanMap(), learns=True)
         self._way: list[tuple[float, float]] = []
         self._odometry: Pose | None = None
-        self._scans, self._fitting = 0, 0
+        self._scans = 0
+        self._fitting = 0
         self.length = 0.0  # [m]
 
     @property
@@ -146,7 +147,9 @@ def _kept(points: Sequence[tuple[float, float]], bend: float) -> list[tuple[floa
 
 def _beside(point: tuple[float, float], start: tuple[float, float], end: tuple[float, float]) -> float:
     """Distance [m] of a point from the line between two others, which may be in the same place."""
-    (x, y), (ax, ay), (bx, by) = point, start, end
+    x, y = point
+    ax, ay = start
+    bx, by = end
     span = (bx - ax) ** 2 + (by - ay) ** 2
     part = min(1.0, max(0.0, ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / span)) if span > 0.0 else 0.0
     return math.dist(point, (ax + part * (bx - ax), ay + part * (by - ay)))

@@ -312,8 +312,10 @@ class RouteWalk:
         room = self._pursuit.settings.radius + self._pursuit.settings.clearance
         if float(np.hypot(*(obstacles - np.array(goal)).T).min()) >= room:
             return
-        free = nearest_free(goal, obstacles, room + ROOM_M, MAX_BESIDE_M)
-        if free == goal:
+        back = pose.inverse()
+        nearest = nearest_free(back.apply(*goal), transform_points(obstacles, back), room + ROOM_M, MAX_BESIDE_M)
+        free = pose.apply(*nearest)
+        if math.dist(free, goal) < TOLERANCE_M:
             return
         self._beside += math.dist(goal, free)
         self._points = (free,)
@@ -331,7 +333,8 @@ class RouteWalk:
         if self._search is not None:
             return
         search = self._search = object()
-        name, points, scan, pose = self._name, self._points, view.scan, view.scan_pose
+        name, points = self._name, self._points
+        scan, pose = view.scan, view.scan_pose
 
         def find() -> tuple[TaughtRoute, MapTracker | None] | None:
             try:

@@ -39,7 +39,8 @@ class WeeklyRecord:
         try:
             self._read(json.loads(text))
         except (ValueError, LookupError, TypeError, AttributeError):
-            self._weeks, self._totals = {}, None
+            self._weeks = {}
+            self._totals = None
 
     def _read(self, stored: Any) -> None:
         self._totals = {str(key): _count(value) for key, value in stored["totals"].items()}
@@ -123,7 +124,8 @@ class KeptWeeks:
         self._send = send
         self._record = WeeklyRecord()
         self._ready = False  # the file was read
-        self._looked = self._written = -math.inf  # [s] steady time
+        self._looked = -math.inf  # [s] steady time
+        self._written = -math.inf
         node.threads.run_outside(self._read, self._take_text)
 
     def _read(self) -> str:

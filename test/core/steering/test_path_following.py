@@ -18,6 +18,7 @@ from hexapod_control.core.steering.obstacle_avoidance import (
     detour,
     free_distance,
     free_distances,
+    nearest_free,
     points,
     transform_points,
 )
@@ -411,3 +412,21 @@ def test_each_waypoint_has_the_same_time_without_progress_before_it_is_given_up(
             ticks += 1
     assert phase is PursuitPhase.STUCK
     assert ticks * DT == pytest.approx(tolerances.progress_timeout, abs=3.0 * DT)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_nearest_free_place_has_room_and_a_straight_way_and_is_no_farther_than_needed(seed):
+    rng = np.random.default_rng(seed)
+    goal = tuple(rng.uniform(0.6, 1.2, 2).tolist())
+    seen = np.array(goal) + rng.uniform(-0.1, 0.1, (5, 2))
+    x, y = nearest_free(goal, seen, 0.4, 0.6)
+    assert np.hypot(*(seen - (x, y)).T).min() > 0.4 - 1e-9
+    assert free_distance(seen, math.atan2(y, x), 0.4 - 0.005) >= math.hypot(x, y)
+    assert math.dist((x, y), goal) < 0.6
+
+
+def test_a_goal_with_room_stays_and_one_without_any_free_place_near_it_too():
+    assert nearest_free((1.0, 0.0), NOTHING, 0.4, 0.6) == (1.0, 0.0)
+    assert nearest_free((1.0, 0.0), np.array([[1.0, 0.5]]), 0.4, 0.6) == (1.0, 0.0)
+    everywhere = np.random.default_rng(0).uniform(-1.0, 2.0, (2000, 2))
+    assert nearest_free((1.0, 0.0), everywhere, 0.4, 0.6) == (1.0, 0.0)

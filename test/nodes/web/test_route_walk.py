@@ -23,6 +23,7 @@ from hexapod_control.nodes.web.route_walk import (
     MAX_BLOCKED_S,
     MAX_IDLE_S,
     MAX_UNSEEN_S,
+    MAX_UNSURE_S,
     MAX_WAIT_S,
     PAUSE_LIFE_S,
     RouteWalk,
@@ -91,7 +92,7 @@ class Walker:
             self.ticks += 1
             self.pose = self.pose @ exp(self.twist, PERIOD_S)
             self.feed.asked_at = self.time.now if self.page else self.feed.asked_at
-            self._sense()
+            self.sense()
             for timer in self.node.plain_timers:
                 if timer.runs:
                     timer.callback()
@@ -100,7 +101,7 @@ class Walker:
                 break
         return said
 
-    def _sense(self):
+    def sense(self):
         stamp = messages.time(round(self.time.now * 1e9))
         if self.odometry and "odom" in self.node.callbacks:
             place = BodyPose(x=self.pose.x, y=self.pose.y, yaw=self.pose.yaw)
@@ -320,7 +321,7 @@ class Room:
 @pytest.fixture
 def drifting(monkeypatch, tmp_path):
     walker = Walker(monkeypatch, tmp_path / "routes")
-    walker.truth, room, step = Pose(0.0, 0.0, 0.0), Room(), Walker._sense
+    walker.truth, room, step = Pose(0.0, 0.0, 0.0), Room(), Walker.sense
 
     def sense():
         moved = exp(walker.twist, PERIOD_S)
@@ -334,7 +335,7 @@ def drifting(monkeypatch, tmp_path):
             walker.node.deliver("scan", messages.scan_message(scan, 0.1, stamp, "base_link"))
 
     walker.sees = True
-    walker._sense = sense
+    walker.sense = sense
     return walker
 
 
@@ -387,6 +388,15 @@ def test_in_another_room_it_says_that_this_is_not_the_route(drifting, monkeypatc
     drifting.orders(*map(tuple, points), name="round")
     drifting.passes(5.0, drifting.ended)
     assert drifting.said == ("log_route_elsewhere", {}) and drifting.twist == ZERO
+
+
+def test_a_taught_route_ends_where_the_lidar_recognises_nothing(drifting, monkeypatch):
+    points = learn(drifting)
+    drifting.orders(*map(tuple, points[::-1]), name="round")
+    drifting.passes(3.0)
+    monkeypatch.setattr(Room, "ranges", lambda room, pose, count=180: np.linspace(0.5, 1.5, count))
+    drifting.passes(MAX_UNSURE_S + 1.0, drifting.ended)
+    assert drifting.said == ("log_route_lost", {}) and drifting.twist == ZERO
 
 
 def test_a_place_without_room_is_walked_to_as_near_as_obstacles_allow(walker):

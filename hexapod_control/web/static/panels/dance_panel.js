@@ -248,7 +248,8 @@ export class DancePanel {
     const name = Object.assign(document.createElement("span"), { textContent: t(`step_${key}`) });
     const output = document.createElement("output");
     const input = Object.assign(document.createElement("input"), { type: "range", min: least, max: most, step: size, value: values[key] });
-    const say = () => (output.textContent = String(values[key]));
+    const digits = key === "duration" || key === "period" ? 2 : 3;
+    const say = () => (output.textContent = String(Number(values[key].toFixed(digits))));
     input.oninput = () => {
       values[key] = Math.round(1000 * Number(input.value)) / 1000;
       this.snapToBeats();
