@@ -236,7 +236,7 @@ def test_the_status_has_the_fields_of_all_parts_and_changes_of_nodes_are_events(
     page.server.watch(1)
     events = [fields for _, kind, fields in page.server.sent if kind == "event"]
     (status,) = [fields for to, kind, fields in page.server.sent if (to, kind) == (0, "status")]
-    own = {"speed": 0.25, "camera": False, "nav2": False, "restartable": [], "shutdown": False}
+    own = {"speed": 0.25, "camera": False, "nav2": False, "lesson": None, "restartable": [], "shutdown": False}
     assert status == {"torque": True, "buffered": 7, **own}
     assert [(event["node"], event["level"], event["text"]) for event in events] == [
         ("servo_driver", 2, "hot"),
@@ -298,7 +298,10 @@ def test_overdue_calls_images_and_recordings_are_ended_every_second(page):
     page.server.watch(2)
     page.noted()
     page.node.every_second()
-    assert page.noted() == [("PageCommands.watch",), ("CameraFeed.watch",), ("PageRecorder.watch", 2)]
+    watched = [("PageCommands.watch",), ("CameraFeed.watch",), ("PageRecorder.watch", 2)]
+    assert page.noted() == [*watched, ("RobotFeed.evaluate_diagnostics",)]  # that for the usage by weeks
+    page.node.every_second()
+    assert page.noted() == watched
     assert page.node.status() == {"pages": 2, "driver": "none", "port": 8771}
 
 
