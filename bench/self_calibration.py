@@ -16,10 +16,11 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import mujoco
 import numpy as np
 from bus_replay import BusLockstep
 
-from hexapod_control.config.robots.robot_file import load, resolve
+from hexapod_control.config.robots.robot_file import RobotFile, load, resolve
 from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.calibration.pose_recording import PoseTour
@@ -124,6 +125,11 @@ class HiddenRobot:
 class DirectRobot(HiddenRobot):
     """The same, whose targets go to the physics without planner, driver and bus."""
 
+    up: Array = np.array([0.0, 0.0, 1.0])  # the vertical (3,) in the frame of the floor
+
+    def disturb(self, simulation: Simulation, now: float, tour: PoseTour) -> None:
+        """Something that goes wrong at a time [s] of a tour: by default nothing."""
+
     def record(self, path: Path, settings: ServoSettings, tour: PoseTour) -> None:
         """Takes it through a tour; targets and angles have the resolution of the servos."""
         robot = load(path).robot
@@ -142,9 +148,14 @@ class DirectRobot(HiddenRobot):
             pose = tour.goal(min(max(now, 0.0), tour.duration - 1e-6))
             if (joints := joints_in_pose(robot, robot.footholds, pose)) is not None:  # else it stays, as with a planner
                 targets = step * np.round((np.array(joints) - trims) / step)
+            self.disturb(simulation, now, tour)
             simulation.step(targets, CONTROL_PERIOD_S)
             now += CONTROL_PERIOD_S
-            roll, pitch, _ = quaternion_angles(*simulation.inertial().orientation)
+            turned = np.empty(9)
+            mujoco.mju_quat2Mat(turned, np.roll(simulation.inertial().orientation, 1))
+            x, y, z = turned.reshape(3, 3).T @ self.up
+            roll = math.atan2(y, z)
+            pitch = math.asin(max(-1.0, min(1.0, -x)))
             noise = TILT_NOISE_RAD * self._rng.standard_normal(2)
             angles = step * np.round(simulation.joints / step) + trims
             if now >= 0.0:
@@ -163,17 +174,24 @@ def measure(name: str, protocol: str, seed: int, kind: type[HiddenRobot]) -> tup
         hidden = kind(path, protocol, seed)
         before = servo_settings(load(path), protocol, "the wire")
         SelfCalibration(lambda: load(path), lambda: before, hidden.toured, Agreeing()).run()
-        file = load(path)
-        after = servo_settings(file, protocol, "the wire")
-        trims = [new.trim - old.trim for new, old in zip(after.joints, before.joints, strict=True)]
-        lengths = np.array([(leg.coxa.length, leg.femur.length, leg.tibia.length) for leg in file.robot.legs])
-        nominal = load(resolve(name)).robot
-        plan = np.array([(leg.coxa.length, leg.femur.length, leg.tibia.length) for leg in nominal.legs])
+        zeros, lengths = left_errors(load(resolve(name)).robot, before, load(path), hidden)
+    return zeros, lengths, hidden.minutes
+
+
+def left_errors(nominal: Robot, before: ServoSettings, file: RobotFile, hidden: HiddenRobot) -> tuple[Array, Array]:
+    """Errors of the zeros [deg] and of the lengths [mm] (n, 3) that are left in a file that was written."""
+    after = servo_settings(file, before.protocol, "the wire")
+    trims = [new.trim - old.trim for new, old in zip(after.joints, before.joints, strict=True)]
+    lengths, plan = (
+        np.array([(leg.coxa.length, leg.femur.length, leg.tibia.length) for leg in robot.legs])
+        for robot in (file.robot, nominal)
+    )
     zeros = np.degrees(np.array(trims).reshape(-1, 3) - hidden.errors.zero_offset)
-    return zeros, 1000.0 * (lengths - plan - hidden.errors.length), hidden.minutes
+    return zeros, 1000.0 * (lengths - plan - hidden.errors.length)
 
 
-def _figures(values: Array) -> str:
+def figures(values: Array) -> str:
+    """Root mean square and greatest value."""
     return f"{math.sqrt(float(np.mean(values**2))):.2f} rms, {float(np.abs(values).max()):.2f} at most"
 
 
@@ -189,10 +207,10 @@ def main(name: str, protocol: str, first: int, last: int, kind: type[HiddenRobot
             continue
         zeros.append(left[0])
         lengths.append(left[1])
-        figures = f"zeros {_figures(left[0])} deg; lengths {_figures(left[1])} mm"
-        print(f"{name} {protocol} {seed}: {figures}; {len(left[2])} tours, {sum(left[2]):.1f} min", flush=True)
+        text = f"zeros {figures(left[0])} deg; lengths {figures(left[1])} mm"
+        print(f"{name} {protocol} {seed}: {text}; {len(left[2])} tours, {sum(left[2]):.1f} min", flush=True)
     if zeros:
-        print(f"{name} {protocol}: zeros {_figures(np.array(zeros))} deg; lengths {_figures(np.array(lengths))} mm")
+        print(f"{name} {protocol}: zeros {figures(np.array(zeros))} deg; lengths {figures(np.array(lengths))} mm")
 
 
 if __name__ == "__main__":

@@ -181,8 +181,8 @@ class ClosedChains:
         """The corrections. Raises ValueError with fewer than MIN_POSES poses, or MIN_FEET planted feet in one."""
         measured = self._measured(poses)
         x = self._start(measured)
-        still = np.ones_like(measured.grip)
-        weights = _Weights(measured.planted.astype(float), measured.grip, still, START_SLIP, START_SLIP)
+        grip = measured.grip
+        weights = _Weights(measured.planted.astype(float), grip, np.ones_like(grip), START_SLIP, START_SLIP)
         covariance = np.zeros((0, 0))
         misfit = 1.0
         for _ in range(ROUNDS):
@@ -382,9 +382,9 @@ class ClosedChains:
         squared = np.diff(x.places, axis=0) ** 2
         far = squared[..., :2].sum(-1) / weights.slip**2
         still = np.where(grip > 0.0, 1.0, (weights.rise / LANDED) ** 2)
-        rising = squared[..., 2] / weights.rise**2
-        share = (FREEDOM + 3.0) / (FREEDOM + grip * far + still * rising)
-        steps, heights = grip * share, np.minimum(still, 1.0) * share
+        share = (FREEDOM + 3.0) / (FREEDOM + grip * far + still * squared[..., 2] / weights.rise**2)
+        steps = grip * share
+        heights = np.minimum(still, 1.0) * share
         bodies = 6.0 * len(x.poses) - 3.0 * float(measured.starts.sum())
         tilts = self._tilt_rows(x, measured).residuals
         total = float((weights.feet * squares).sum() + (steps * far).sum() + (tilts**2).sum())
@@ -463,8 +463,7 @@ class ClosedChains:
         level = np.concatenate([np.zeros(6), np.tile((0.0, 0.0, self._bump**-2.0), n)])
         blocks[0] += np.diag(level)
         slopes[0] += level * np.concatenate([np.zeros(6), x.places[0].ravel()])
-        loose = np.concatenate([np.zeros(6), np.full(3 * n, LOOSE)])
-        blocks += np.diag(loose)
+        blocks += np.diag(np.concatenate([np.zeros(6), np.full(3 * n, LOOSE)]))
         steps = np.zeros((m - 1, 6 + 3 * n))  # information of the step of each foot
         steps[:, 6:] = weights.information.reshape(m - 1, 3 * n)
         pull = np.zeros_like(steps)
@@ -523,8 +522,7 @@ def _eliminated(
 
 def _stays(measured: _Measured, weights: _Weights) -> NDArray[np.int_]:
     """Numbers (m, n) of the stays of each foot in one place, from 0; another one begins with a step that goes far."""
-    usual = np.where(measured.grip > 0.0, measured.grip, 1.0)
-    far = measured.starts[1:, None] | (weights.steps < AWAY * usual)
+    far = measured.starts[1:, None] | (weights.steps < AWAY * np.where(measured.grip > 0.0, measured.grip, 1.0))
     stays: NDArray[np.int_] = np.concatenate([np.zeros((1, far.shape[1]), dtype=int), np.cumsum(far, axis=0)])
     return stays
 

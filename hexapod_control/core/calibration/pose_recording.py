@@ -31,7 +31,6 @@ MAX_SPREAD = math.radians(1.0)  # [rad] of a joint while the body should rest
 LOADED_SHARE = 0.2  # of an even share of the weight: a foot with less may hang, with friction in its joints
 MIN_LOAD = 0.01  # of an even share: of a foot that stands
 LIFTED_SHARE = 0.4  # of the weight: with less on all feet together, the robot does not stand
-LIFTED_S = 0.3  # for that long
 
 
 class PoseTour:
@@ -46,7 +45,7 @@ class PoseTour:
         self.measured: list[StandingPose] = []
         self.planned: list[BodyPose] = []  # poses of the body in those that were measured
         self.moved = 0  # poses in which the body did not rest
-        self.lifted = 0  # poses in which, or on the way to which, the feet did not bear the weight
+        self.lifted = 0  # poses in which the feet did not bear the weight
         self._robot = robot
         self._stance = stance
         self._loads_by_sag = loads_by_sag
@@ -57,8 +56,6 @@ class PoseTour:
             self._moves.append(max(MIN_MOVE_S, travel_time(before, pose)))
             self._starts.append(self._starts[-1] + self._moves[-1] + SETTLE_S + RECORD_S)
         self._index = 0  # of the present pose
-        self._borne_at = 0.0  # [s] last time at which the feet bore the weight
-        self._light = False  # in the present pose they did not
         self._joints: list[Array] = []
         self._tilts: list[Point] = []
         self._torques: list[Array] = []
@@ -94,9 +91,6 @@ class PoseTour:
         if index != self._index or time >= self.duration:
             self._finish()
             self._index = index
-        if torques is None or sum(self._loads(joints, torques)) > 0.0:
-            self._borne_at = time
-        self._light |= time - self._borne_at >= LIFTED_S
         if 0.0 <= elapsed - self._moves[index] - SETTLE_S <= RECORD_S:
             self._joints.append(np.array(joints))
             if tilt is not None:
@@ -110,7 +104,7 @@ class PoseTour:
             spread = float(np.ptp(self._joints, axis=0).max())
             joints = np.mean(self._joints, axis=0)
             loads = self._loads(joints, self._held_by(joints))
-            if self._light or not any(loads):
+            if not any(loads):
                 self.lifted += 1
             elif spread > MAX_SPREAD:
                 self.moved += 1
@@ -124,7 +118,6 @@ class PoseTour:
         self._joints = []
         self._tilts = []
         self._torques = []
-        self._light = False
 
     def _held_by(self, joints: Array) -> Array | None:
         """Torques (n, 3) [N m] of the servos in the present pose; None if unknown."""

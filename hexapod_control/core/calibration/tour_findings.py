@@ -23,15 +23,17 @@ HELD_SHARE = 0.1  # of the poses
 MIN_TILT = math.radians(3.0)  # [rad] standard deviation of planned roll or pitch, to judge the IMU by
 MAX_TURN = math.radians(25.0)  # [rad] of the IMU about the vertical
 MAX_BUMP = 0.0025  # [m] of the floor under a foot, from the plane through all
-MAX_FLOOR = math.radians(0.7)  # [rad] of the floor against the horizontal: more would be in the mounting of the IMU
-MIN_TOLD = 0.3  # share of what is known about the slope of the floor that its poses tell: the rest is the prior's
+MAX_FLOOR = math.radians(1.0)  # [rad] of the floor against the horizontal
 MAX_PRIORS = 6.0  # of a correction, in standard deviations before the measurement
 MAX_SLIP = 0.003  # [m] deviation of the steps of the feet
 MAX_STEP = 0.02  # [m] of a foot from pose to pose, if the others go less far
+MIN_STEP = 0.008  # [m] the same of one that is only mentioned
 USUAL_STEPS = 95.0  # [%] of the steps, which go a third as far as the longest may: play and soft servos let feet slip
 MIN_STOOD = 0.6  # of the poses of a tour, in which each foot must bear load
 MIN_TRUST = 0.5  # mean weight of a planted foot
 MAX_SCALE = 3.0  # of the residuals, in standard deviations
+
+NOTICED = ("foot_hung", "foot_moved", "floor_tilted")  # what these name is in the estimate, or left out of it
 
 
 def tour_finding(robot: Robot, tour: PoseTour) -> Refusal | None:
@@ -113,6 +115,15 @@ def _steps(places: Array, stand: Mask) -> Array:
     return steps
 
 
+def _slope(robot: Robot, estimate: ChainEstimate, count: int) -> float:
+    """Slope [rad] of the floor in the last poses: that of its frame, and of the plane through the feet in it."""
+    heights = np.median(estimate.places[-count:, :, 2], axis=0)
+    plane = np.column_stack([robot.footholds, np.ones(len(robot.legs))])
+    (forward, left, _), *_ = np.linalg.lstsq(plane, heights, rcond=None)
+    roll, pitch = estimate.corrections.floor
+    return math.hypot(roll + left, pitch - forward)
+
+
 def _height(robot: Robot, places: Array, stand: Mask) -> Refusal | None:
     """Whether a foot stood higher than the others, or higher for a while; `places` (m, n, 3) [m]."""
     heights = np.where(stand[1:-1], _settled(places)[..., 2], np.nan)
@@ -140,9 +151,9 @@ def _height(robot: Robot, places: Array, stand: Mask) -> Refusal | None:
 def estimate_finding(
     robot: Robot, estimate: ChainEstimate, planted: Mask, max_deviation: float = math.inf
 ) -> Refusal | None:
-    """Why an estimate is not used, whose last poses are those of the last tour with these planted feet; None if it is.
+    """What is wrong with an estimate, whose last poses are those of the last tour with these planted feet, or None.
 
-    `planted` is (m, n); `max_deviation` [rad] is that of a zero.
+    `planted` is (m, n); `max_deviation` [rad] is that of a zero. Kinds in NOTICED are no reason not to use it.
     """
     count = len(planted)
     weights = estimate.weights[-count:] * planted
@@ -151,16 +162,19 @@ def estimate_finding(
     trust = weights.sum(0) / np.maximum(planted.sum(0), 1)
     trust[planted.sum(0) < MIN_SHARE * count] = 1.0
     leg = int(np.argmin(trust)) if trust.min() < MIN_TRUST else int(np.argmax(steps.max(0)))
-    if trust[leg] < MIN_TRUST or steps[:, leg].max() > longest or estimate.slip > MAX_SLIP:
-        text = "the foot of {leg} slipped: put the robot on a floor with more grip, and do not touch it"
-        return Refusal("foot_slipped", text, leg=robot.leg_names[leg])
+    text = "the foot of {leg} slipped: put the robot on a floor with more grip, and do not touch it"
+    slipped = Refusal("foot_slipped", text, leg=robot.leg_names[leg])
+    if trust[leg] < MIN_TRUST or estimate.slip > MAX_SLIP:
+        return slipped
     if (uneven := _height(robot, estimate.places[-count:], weights > MIN_TRUST)) is not None:
         return uneven
-    if np.hypot(*estimate.corrections.floor) > MAX_FLOOR:
-        told = 1.0 - (estimate.deviations.floor / estimate.priors.floor) ** 2
-        slope = float(np.hypot(*(estimate.corrections.floor / np.maximum(told, MIN_TOLD))))
-        text = "the floor is not level: it falls by about {degrees:.0f} deg; choose another place"
-        return Refusal("floor_tilted", text, degrees=math.degrees(slope))
+    if steps[:, leg].max() > longest:
+        return slipped
+    return _solution(robot, estimate, planted, max_deviation) or _noticed(robot, estimate, planted, steps)
+
+
+def _solution(robot: Robot, estimate: ChainEstimate, planted: Mask, max_deviation: float) -> Refusal | None:
+    """Whether the measurements have one, and it is known well enough."""
     if estimate.scale > MAX_SCALE:
         text = "the measurements contradict each other, by {scale:.0f} times their noise: was the robot pushed?"
         return Refusal("tour_contradictory", text, scale=estimate.scale)
@@ -172,16 +186,30 @@ def estimate_finding(
         return Refusal("tour_unclear", text)
     deviations = estimate.deviations.zeros
     row, joint = np.unravel_index(int(np.argmax(deviations)), deviations.shape)
-    if deviations[row, joint] > max_deviation:
-        text = (
-            "the zero of {joint} is known only to {degrees:.1f} deg, its foot bore load in {share:.0%} of the poses: "
-            "calibrate this leg by hand first (hexapod calibrate)"
-        )
-        values = {"degrees": math.degrees(deviations[row, joint]), "share": float(planted[:, row].mean())}
-        return Refusal("zero_uncertain", text, joint=f"{robot.leg_names[row]}_{JOINTS[joint]}", **values)
+    if deviations[row, joint] <= max_deviation:
+        return None
+    text = (
+        "the zero of {joint} is known only to {degrees:.1f} deg, its foot bore load in {share:.0%} of the poses: "
+        "calibrate this leg by hand first (hexapod calibrate)"
+    )
+    values = {"degrees": math.degrees(deviations[row, joint]), "share": float(planted[:, row].mean())}
+    return Refusal("zero_uncertain", text, joint=f"{robot.leg_names[row]}_{JOINTS[joint]}", **values)
+
+
+def _noticed(robot: Robot, estimate: ChainEstimate, planted: Mask, steps: Array) -> Refusal | None:
+    """What the owner should know, though the estimate has it in it or leaves it out."""
     stood = planted.mean(0)
     leg = int(np.argmin(stood))
     if stood[leg] < MIN_STOOD:
         text = "the foot of {leg} bore load only in {share:.0%} of the poses: is its leg held?"
         return Refusal("foot_hung", text, leg=robot.leg_names[leg], share=float(stood[leg]))
+    row, moved = np.unravel_index(int(np.argmax(steps)), steps.shape)
+    if steps[row, moved] > max(MIN_STEP, 1.5 * float(np.percentile(steps, USUAL_STEPS))):
+        text = "the foot of {leg} slipped by {mm:.0f} mm before pose {pose} of {all}"
+        values = {"mm": 1e3 * float(steps[row, moved]), "pose": int(row) + 3, "all": len(planted)}
+        return Refusal("foot_moved", text, leg=robot.leg_names[moved], **values)
+    slope = _slope(robot, estimate, len(planted))
+    if slope > MAX_FLOOR:
+        text = "the floor is not level: it falls by {degrees:.1f} deg"
+        return Refusal("floor_tilted", text, degrees=math.degrees(slope))
     return None

@@ -79,6 +79,7 @@ def bus_opener(
 
 TARGET_SILENCE_S = 0.25  # time without targets after which the robot counts as at rest
 THREAD_SWITCH_S = 0.001  # Python's switch interval: short, so that the bus thread runs in time
+UNARMED_S = 10  # from which on it is reported that the torque is off: a program that starts the driver arms it by then
 WATCH_PERIOD_S = 0.1  # of ticks while the bus thread does not announce its cycles, as when it opens a port
 MIN_PERIOD_SHARE = 0.7  # share of the period after which the next joint_states is published: cycles jitter
 
@@ -108,6 +109,7 @@ class ServoDriverNode(GuardedNode):
         self._check_latency()
         self._last_targets = time.monotonic()
         self._published = self.driver.snapshot
+        self._unarmed = 0  # [s] the torque has been off
         self._ending = False
         self._closed = False
         self._tick_requested = False
@@ -223,7 +225,8 @@ class ServoDriverNode(GuardedNode):
             self.report("feet", ReportLevel.WARNING, self._switched.error)
         if self.driver.latched:
             self.report("torque", ReportLevel.ERROR, f"emergency stop: {HOW_TO_ARM}")
-        elif snapshot.torque is TorqueState.OFF:
+        self._unarmed = self._unarmed + 1 if snapshot.torque is TorqueState.OFF else 0
+        if self._unarmed > UNARMED_S and not self.driver.latched:
             self.report("torque", ReportLevel.WARNING, "torque is off: run hexapod arm")
 
     def safe_stop(self, callback: str) -> None:

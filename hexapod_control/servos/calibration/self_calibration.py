@@ -32,7 +32,7 @@ from hexapod_control.core.calibration.chain_estimate import ChainEstimate, Chain
 from hexapod_control.core.calibration.closed_chains import ClosedChains
 from hexapod_control.core.calibration.pose_choice import POSES, CalibrationPoses
 from hexapod_control.core.calibration.pose_recording import PoseTour
-from hexapod_control.core.calibration.tour_findings import estimate_finding, tour_finding
+from hexapod_control.core.calibration.tour_findings import NOTICED, estimate_finding, tour_finding
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose, quaternion_angles
 from hexapod_control.core.kinematics.whole_body import standing_joints
@@ -54,7 +54,6 @@ SHORT_TOURS = 2  # until all feet bear load
 SHORT_POSES = 10
 USUAL_TOURS = 4  # more follow only if there is a finding
 MAX_TOURS = 5
-HARMLESS = "foot_hung"  # finding after the last tour: poses in which a foot does not stand tell nothing about its leg
 SERVO_NOISE = math.radians(0.05)  # [rad] of a measured angle, besides its resolution
 # with which no further tour is made
 GOOD_ZERO = math.radians(0.3)  # [rad] of all zeros
@@ -182,12 +181,13 @@ class SelfCalibration:
                 finding = estimate_finding(robot, estimate, loads > 0.0, MAX_DEVIATION)
                 zero, length = (float(each.max()) for each in (estimate.deviations.zeros, estimate.deviations.lengths))
                 good = zero <= GOOD_ZERO and length <= GOOD_LENGTH
+                if finding is not None and finding.kind in NOTICED:
+                    if number > SHORT_TOURS:
+                        self._dialog.say(Sentence("self_noticed", finding=Sentence.of(finding)))
+                    finding = None
                 if finding is None and number > SHORT_TOURS and (good or number >= USUAL_TOURS):
                     return estimate
                 if finding is not None and number >= MAX_TOURS:
-                    if finding.kind == HARMLESS:
-                        self._dialog.say(Sentence("self_noticed", finding=Sentence.of(finding)))
-                        return estimate
                     kept.remove()
                     raise NotCalibratedError(Sentence.of(finding))
                 if number > SHORT_TOURS:

@@ -4,6 +4,7 @@
 import ast
 import itertools
 import math
+import re
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -18,7 +19,7 @@ from hexapod_control.core.calibration import tour_findings
 from hexapod_control.core.calibration.closed_chains import ClosedChains
 from hexapod_control.core.calibration.pose_choice import PACE, CalibrationPoses, travel_time
 from hexapod_control.core.calibration.pose_recording import PoseTour
-from hexapod_control.core.calibration.tour_findings import estimate_finding, tour_finding
+from hexapod_control.core.calibration.tour_findings import NOTICED, estimate_finding, tour_finding
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
 from hexapod_control.core.kinematics.whole_body import joints_in_pose, standing_joints
@@ -127,11 +128,8 @@ def test_a_body_that_does_not_rest_and_a_robot_that_is_lifted_are_named():
     lifted = toured(hidden, lambda time, each: (*each[:2], light if time > 5.0 else None))
     assert lifted.lifted > 5
     assert "poses the feet did not bear the robot: was it lifted?" in str(tour_finding(hidden.robot, lifted))
-    for start in (5.0, 5.4, 5.8, 6.2, 6.6):  # at rest or on the way
-        held = (holding(hidden.robot, hidden.joints(NEUTRAL), (on,) * 6) for on in (1.0, 0.0))
-        torques = dict(zip((False, True), held, strict=True))
-        briefly = toured(hidden, lambda time, each, at=start, of=torques: (*each[:2], of[at < time < at + 0.5]))
-        assert briefly.lifted and tour_finding(hidden.robot, briefly).kind == "tour_lifted"
+    briefly = toured(hidden, lambda time, each: (*each[:2], light if 5.0 < time < 8.0 else None))
+    assert 0 < briefly.lifted < 3 and tour_finding(hidden.robot, briefly).kind == "tour_lifted"
     assert "the body did not come to rest in" in str(tour_finding(hidden.robot, shaking))
 
 
@@ -196,7 +194,8 @@ def test_a_foot_that_stands_higher_from_a_pose_on_and_a_floor_that_is_not_level_
     assert refusal.kind == "foot_raised" and f"{raised.robot.leg_names[2]} stood +15 mm higher" in str(refusal)
     tilted = quiet()
     tilted.slope = (math.radians(1.4), math.radians(-1.4))
-    assert "the floor is not level: it falls by about 2 deg" in str(found(toured(tilted), tilted))
+    refusal = str(found(toured(tilted), tilted))
+    assert 1.2 < float(re.fullmatch(r"the floor is not level: it falls by (\S+) deg", refusal)[1]) < 2.2
 
 
 def test_findings_are_in_german_on_the_page():
@@ -237,4 +236,5 @@ def test_feet_that_go_far_in_some_poses_are_borne_and_in_all_poses_the_floor_is_
     estimate = ClosedChains(robot).estimate(measured)
     finding = estimate_finding(robot, estimate, np.ones((len(poses), 6), dtype=bool))
     assert np.linalg.norm(np.diff(estimate.places, axis=0), axis=-1).max() > 0.02
-    assert (finding is not None) == slippery and (not slippery or "slipped: put the robot on a floor" in str(finding))
+    assert (finding is not None and finding.kind not in NOTICED) == slippery
+    assert not slippery or "slipped: put the robot on a floor" in str(finding)
