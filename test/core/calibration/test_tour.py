@@ -173,14 +173,19 @@ def test_an_uneven_floor_and_a_foot_that_slips_are_named():
     hidden = quiet()
     hidden.floor[3] = 0.012
     assert f"the floor is not flat: {hidden.robot.leg_names[3]} stands +" in str(found(toured(hidden), hidden))
-    slipping = quiet()
+    texts = []
+    for way in (0.03, 0.013):
+        slipping = quiet()
 
-    def slip(time, sample):
-        slipping.places[1] = np.add(slipping.robot.footholds[1], (0.03, 0.0) if time > 12.0 else (0.0, 0.0))
-        return sample
+        def slip(time, sample, slipping=slipping, way=way):
+            slipping.places[1] = np.add(slipping.robot.footholds[1], (way * (time > 12.0), 0.0))
+            return sample
 
-    refusal = str(found(toured(slipping, slip), slipping))
-    assert f"{slipping.robot.leg_names[1]} slipped: put the robot on a floor with more grip" in refusal
+        refusal = found(toured(slipping, slip), slipping)
+        assert refusal.values["leg"] == slipping.robot.leg_names[1]
+        texts.append(str(refusal))
+    assert "slipped: put the robot on a floor with more grip" in texts[0]
+    assert "mm before pose" in texts[1] and 10.0 < refusal.values["mm"] < 16.0
 
 
 def test_a_foot_that_stands_higher_from_a_pose_on_and_a_floor_that_is_not_level_are_named():
@@ -192,6 +197,7 @@ def test_a_foot_that_stands_higher_from_a_pose_on_and_a_floor_that_is_not_level_
 
     refusal = found(toured(raised, rise), raised)
     assert refusal.kind == "foot_raised" and f"{raised.robot.leg_names[2]} stood +15 mm higher" in str(refusal)
+    assert "mm higher than before from pose" in str(refusal)
     tilted = quiet()
     tilted.slope = (math.radians(1.4), math.radians(-1.4))
     refusal = str(found(toured(tilted), tilted))
