@@ -46,7 +46,7 @@ DANCE_ACTS = ("play", "save", "delete")
 DANCE_STEPS = ("pose", "wait", "walk", "sway")  # of a motion file, which a page can edit
 MAX_DANCE = 60  # steps
 MAX_BEATS = 240
-PROFILE_ACTS = ("save", "delete")
+PROFILE_ACTS = ("save", "delete", "robot", "restore")
 MAX_PROFILE = 20  # values
 ROUTE_ACTS = ("walk", "navigate", "save", "delete", "teach", "taught", "keep")
 MAX_ROUTE = 200  # points
@@ -147,7 +147,11 @@ class LimitsMessage:
 
 @dataclass(frozen=True, slots=True)
 class ProfileMessage:
-    """Keeps settings under a name, or deletes that name; only pages know what the `values` mean."""
+    """Keeps settings under a name, or deletes that name; only pages know what the `values` mean.
+
+    `robot` writes the gait and the limits of the battery, `warn` and `critical` [V], into the robot file, `restore`
+    takes the last change of that back.
+    """
 
     act: str
     name: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pages keep on the robot: dances and profiles.
+"""What pages keep on the robot: dances, profiles, and settings in its robot file.
 
 A dance is a motion file of steps one after the other, played by gait_planner as any other motion. A profile is a JSON
 file of settings, which a page applies.
@@ -16,13 +16,18 @@ from typing import Any
 from std_msgs.msg import String
 
 from hexapod_control.config.bounded_yaml import UnusableFileError, UnusableYamlError, parse, parser, read_text
+from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.file_replacement import replace_file
+from hexapod_control.config.robots.robot_file import from_text
+from hexapod_control.config.section_writer import own_file, save_text, with_values
 from hexapod_control.core.motions.motion_topics import MotionRequest
 from hexapod_control.core.names import file_stem
 from hexapod_control.ros import messages
-from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.servos.settings.servo_section import servo_settings
 from hexapod_control.web.protocol import DANCE_STEPS, DanceMessage, ProfileMessage
 
+BATTERY_KEYS = ("warn", "critical")  # [V] of servos.battery in a robot file
 Sender = Callable[[int, str, Mapping[str, Any]], None]
 """`send(client, kind, fields)` sends a message to a page, 0 for all."""
 
@@ -112,6 +117,50 @@ class Profiles:
             self.files.save(message.name, json.dumps({"gait": message.gait, "values": message.values}, indent=2))
         else:
             self.files.delete(message.name)
+
+
+class RobotFileSettings:
+    """Writes settings of pages into the user's own robot file; they hold from the next start of the robot."""
+
+    def __init__(self, node: GuardedNode, robot: str, refuse: Sender, log: Callable[..., None]) -> None:
+        """`robot` is the name or path with which the node was started; `log(level, key, values)` adds an event."""
+        self._node = node
+        self._robot = robot
+        self._refuse = refuse
+        self._log = log
+        self._backup: Path | None = None  # of the last change
+
+    def execute(self, page: int, message: ProfileMessage) -> None:
+        """Carries out a request of a page."""
+        changes: dict[tuple[str, ...], Any] = {
+            ("servos", "battery", key): message.values[key] for key in BATTERY_KEYS if key in message.values
+        }
+        if message.gait:
+            changes["walk", "gait"] = message.gait
+        restores = message.act == "restore"
+        if changes or restores:
+            self._node.threads.run_outside(
+                lambda: self._written(changes, restores=restores), lambda outcome: self._tell(page, *outcome)
+            )
+
+    def _written(self, changes: Mapping[tuple[str, ...], Any], *, restores: bool) -> tuple[bool, dict[str, str]]:
+        try:
+            path = own_file(self._robot)
+            source = self._backup if restores and self._backup else path
+            text = read_text(source, newline="")
+            new = text if restores else with_values(text, changes)
+            servo_settings(from_text(path, new))  # what the driver would refuse is not written
+            backup = save_text(path, new, "servos.battery")
+        except (OSError, RobotFileError, UnusableFileError, UnusableYamlError) as error:
+            return False, {"text": str(error)}
+        self._backup = backup
+        return True, {"file": path.name, "backup": backup.name}
+
+    def _tell(self, page: int, ok: bool, values: dict[str, str]) -> None:
+        if ok:
+            self._log(ReportLevel.OK, "log_robot_file", values)
+        else:
+            self._refuse(page, "answer", {"what": "robot file", "ok": False, **values})
 
 
 def motion_text(

@@ -31,7 +31,7 @@ from hexapod_control.nodes.web.command_queue import CommandQueue
 from hexapod_control.nodes.web.computer_shutdown import DOWN, ComputerShutdown
 from hexapod_control.nodes.web.diagnostics_summary import EventLog, LogEvent
 from hexapod_control.nodes.web.fault_report import FaultReport
-from hexapod_control.nodes.web.kept_files import Dances, Profiles
+from hexapod_control.nodes.web.kept_files import Dances, Profiles, RobotFileSettings
 from hexapod_control.nodes.web.laboratory_process import LaboratoryProcess
 from hexapod_control.nodes.web.navigation_goal import NavigationGoal
 from hexapod_control.nodes.web.page_commands import PageCommands
@@ -127,6 +127,7 @@ class WebNode(GuardedNode):
         height = robot_file.robot.walk.height
         self._dances = Dances(self, height, usage_folder() / "dances", self.commands.play, self.server.send)
         self._profiles = Profiles(self, usage_folder() / "profiles", self.server.send)
+        self._robot_file = RobotFileSettings(self, settings.robot, self._reply, self._note)
         self._weeks = KeptWeeks(self, f"{self.get_namespace()}{robot_file.robot.name}", self.server.send)
         self._navigation = NavigationGoal(self, self.feed, self.server.send, self._note)
         self._shutdown = self._create_shutdown(settings.shutdown_command)
@@ -160,7 +161,7 @@ class WebNode(GuardedNode):
             QueryMessage: lambda command: self._answer(command.client, command.body),
             RecordingMessage: lambda command: self._recorder.execute(command.client, command.body),
             LaboratoryMessage: lambda command: self._laboratory.request(command.client, command.body),
-            ProfileMessage: lambda command: self._profiles.execute(command.body),
+            ProfileMessage: self._keep_settings,
             RouteMessage: self._route,
             DanceMessage: self._dance,
             NodeMessage: lambda command: self._restart(command.client, command.body.name),
@@ -252,6 +253,12 @@ class WebNode(GuardedNode):
             self._recorder.watch(self._client_count)
             self._recorder.send_list(0)
             self._routes.greet()
+
+    def _keep_settings(self, command: Any) -> None:
+        if command.body.act in ("robot", "restore"):
+            self._robot_file.execute(command.client, command.body)
+        else:
+            self._profiles.execute(command.body)
 
     def _dance(self, command: Any) -> None:
         self._overrule(command)

@@ -311,7 +311,7 @@ connection.on("log", (detail) => {
 });
 connection.on("event", (detail) => {
   logPanel.add(detail);
-  if (/^log_(route|nav2|restart|shutdown)/.test(detail.text)) header.hint(eventText(detail));
+  if (/^log_(route|nav2|restart|shutdown|robot)/.test(detail.text)) header.hint(eventText(detail));
   if (/^log_(route|nav2)/.test(detail.text)) sound(detail.text === "log_route_done" ? "done" : "warn");
 });
 connection.on("terrain", (detail) => {

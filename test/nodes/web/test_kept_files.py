@@ -8,8 +8,10 @@ from support.kits.plain_node import PlainNode
 from support.phantomx import robot
 
 from hexapod_control.config.motion_file import load_motion_text
+from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.core.motions.motion_steps import PoseStep, SwayStep, WaitStep, WalkStep
-from hexapod_control.nodes.web.kept_files import Dances, Profiles
+from hexapod_control.nodes.web.kept_files import Dances, Profiles, RobotFileSettings
+from hexapod_control.servos.settings.servo_section import servo_settings
 from hexapod_control.web.protocol import DanceMessage, ProfileMessage, RefusedMessageError, parse
 
 STEPS = (
@@ -93,3 +95,33 @@ def test_saved_profiles_are_listed_until_they_are_deleted(tmp_path):
 def test_steps_that_no_page_sends_are_refused(steps):
     with pytest.raises(RefusedMessageError):
         parse(json.dumps({"v": 2, "n": 1, "t": "dance", "act": "play", "steps": steps}))
+
+
+def robot_settings(robot):
+    refused, logged = [], []
+    kept = RobotFileSettings(PlainNode(), str(robot), lambda *m: refused.append(m), lambda *e: logged.append(e))
+    return kept, refused, logged
+
+
+def test_battery_and_gait_are_written_into_the_robot_file_and_taken_back(tmp_path):
+    path = tmp_path / "mine.yaml"
+    before = resolve("freenove").read_text().replace("name: freenove", "name: mine")
+    path.write_text(before)
+    kept, refused, logged = robot_settings(path)
+    kept.execute(3, ProfileMessage("robot", "", "wave", {"warn": 11.0, "critical": 10.0}))
+    _, key, values = logged[-1]
+    assert (refused, key, values["file"]) == ([], "log_robot_file", "mine.yaml")
+    assert (tmp_path / values["backup"]).read_text() == before
+    written = load(path)
+    assert (servo_settings(written).battery.warn, written.robot.walk.gait) == (11.0, "wave")
+    assert path.read_text().count("#") == before.count("#")
+    kept.execute(3, ProfileMessage("restore", ""))
+    assert path.read_text() == before
+    kept.execute(3, ProfileMessage("robot", "", "", {"warn": 9.0, "critical": 10.0}))
+    assert "must be above critical" in refused[-1][2]["text"] and path.read_text() == before
+
+
+def test_the_file_of_a_robot_of_the_package_is_not_written_and_the_remedy_is_told():
+    kept, refused, logged = robot_settings("phantomx")
+    kept.execute(3, ProfileMessage("robot", "", "wave", {"warn": 11.0, "critical": 10.0}))
+    assert "copy it first" in refused[-1][2]["text"] and logged == []

@@ -289,3 +289,13 @@ def test_the_files_of_the_page_are_kept_for_the_home_screen(told):
     )
     page.js("navigator.serviceWorker.getRegistration().then((each) => each.unregister()); caches.delete('page'); 0")
     page.close()
+
+
+def test_battery_and_gait_go_into_the_robot_file_or_the_reason_is_told(told, phone):
+    phone.js("hexapod.sheets.show('settings')")
+    phone.js("hexapod.settings.status({...hexapod.robot.status, battery_limits: [10.5, 9.9]})")
+    assert phone.js("['battery-low', 'battery-end'].map((id) => document.getElementById(id).value)") == ["10.5", "9.9"]
+    assert phone.js(PAGE_SIZE) == [390, 844] and phone.js(SMALL) == []
+    press(phone, "#robot-save")
+    told.until(lambda: "comes with the package" in told.text("#hint"), what="why it is not written")
+    assert told.text("#undo") == "Undo: robot file"

@@ -51,6 +51,7 @@ export class SettingsPanel {
     };
     this.find("undo").onclick = () => this.undo();
     this.find("profile-save").onclick = () => this.save();
+    this.find("robot-save").onclick = () => this.saveInRobotFile();
     connection.on("sent", ({ kind }) => this.note(kind));
     connection.on("profiles", (detail) => this.take(detail.list));
     this.canvas = /** @type {HTMLCanvasElement} */ (this.find("feel-curve"));
@@ -87,6 +88,8 @@ export class SettingsPanel {
     });
     this.say();
     const { battery, battery_limits: limits } = status;
+    this.find("robot-row").hidden = !limits;
+    ["battery-low", "battery-end"].forEach((id, i) => (this.find(id).value ||= limits ? String(limits[i]) : ""));
     put(this.find("battery-note"), !battery ? t("battery_unknown") : t(limits ? "battery_note" : "battery_only", { volts: battery.volts.toFixed(1), warn: limits?.[0].toFixed(1), sit: limits?.[1].toFixed(1) }));
   }
 
@@ -210,6 +213,13 @@ export class SettingsPanel {
     const { selected_gait: gait, speed, lift } = this.newest;
     this.connection.send("profile", { act: "save", name: name.value, gait, values: { speed, lift: lift ?? 1, ...tops(this.newest), ...feel } });
     name.value = "";
+  }
+
+  // The present gait and the limits of the battery; the robot tells whether its file was written.
+  saveInRobotFile() {
+    const [warn, critical] = ["battery-low", "battery-end"].map((id) => Number(this.find(id).value));
+    this.connection.send("profile", { act: "robot", name: "", gait: this.newest.selected_gait, values: { warn, critical } });
+    this.keep([["profile", { act: "restore", name: "" }]]);
   }
 
   /** @param {{gait: string, values: Record<string, number>}} profile */
