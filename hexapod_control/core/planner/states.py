@@ -497,6 +497,7 @@ class OnFeet(Copyable):
             context.footholds.forget(self.walk.motion)
         self.walk.correct(context.feedback.course.shares)
         self.walk, pose = context.limiter.advance(self.walk, context.joints, dt, context.change_pace(1.0, dt))
+        self.walk.note_slowed(dt * (1.0 - context.limiter.time_share))
         return pose
 
     def after_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:

@@ -55,13 +55,14 @@ EDGE_MARGIN = 0.008  # [m] between the ball of a foot and an edge
 ROUGHNESS = 0.005  # [m] greatest distance of the ground under a foot from a plane: a step that is not fitted
 STEEPEST = math.tan(math.radians(42.0))  # of the ground under a foot
 LEG_MARGIN = 0.012  # [m] of femur and tibia above the ground
-WIDE_EDGE = 0.015  # [m] beyond EDGE_MARGIN, in which an edge down counts ...
-EDGE_DROP = 0.02  # [m] from this height on ...
-EDGE_COST = 0.03  # [m] as where it is seen differs from where it is, by the drift of odom and the slip of feet
+WIDE_EDGE = 0.015  # [m] beyond EDGE_MARGIN, in which edges count: down ...
+EDGE_DROP = 0.02  # [m] from this height on, and up if higher than the middle of the foot: the shank meets it ...
+EDGE_COST = 0.03  # [m] as the foot gets elsewhere on the map, by errors of its joints, slip and drift of odom
 WIDE = 0.03  # [m] up to which more of it is better ...
 NARROW_COST = 1.5  # ... per metre that is missing
 EVEN = 0.004  # [m] height up to which the ground counts as the plane of the feet
-HYSTERESIS = 0.012  # [m] by which a new foothold has to be nearer to the nominal one
+HYSTERESIS = 0.012  # [m] by which a new foothold has to be nearer to the nominal one ...
+HYSTERESIS_IN_AIR = 0.03  # [m] ... and for a foot on its way, whose path was planned to the one chosen before
 SAME_LEVEL = 0.015  # [m] a foot in the air does not change to a foothold that is so much higher or lower ...
 OTHER_LEVEL_COST = 0.1  # [m] ... unless one at its level is so much farther from the nominal one, or there is none
 WIDER = 1.3  # radius of the disc if there is none in it: a place in reach is better than a stop
@@ -259,6 +260,7 @@ class _Places(NamedTuple):
     rough: Array  # [m] greatest distance of the ground under the foot from a plane
     slope: Array  # [1] of that plane
     drop: Array  # [m] to the lowest cell around the foot; NaN: none is known
+    rise: Array  # [m] to the highest one
 
 
 class _Tried(NamedTuple):
@@ -340,10 +342,10 @@ class FootholdChooser:
             seen = math.isfinite(drop) and (abs(drop) > ROUGHNESS or known[inside].all())
             return Missing(NoFoothold.UNEVEN if seen else NoFoothold.UNKNOWN, drop)
         cost = np.abs(landing - complex(*step.nominal))
-        cost[places.drop > EDGE_DROP] += EDGE_COST
+        cost[(places.drop > EDGE_DROP) | (places.rise > self._robot.foot_radius)] += EDGE_COST
         cost += OUTSIDE_COST * np.maximum(np.abs(leaving - center) - step.disc.radius, 0.0)
         if before:
-            cost[1] -= HYSTERESIS
+            cost[1] -= HYSTERESIS if step.level is None else HYSTERESIS_IN_AIR
         if step.level is not None:
             cost[np.abs(z - step.level) > SAME_LEVEL] += OTHER_LEVEL_COST
         # The body will have followed the feet: heights above its plane at touch-down.
@@ -423,7 +425,9 @@ class FootholdChooser:
         x = xs[cells.columns[which]]
         y = ys[cells.rows[which]]
         ground = heights.ravel()[cells.sole[which]]
-        lowest = np.fmin.reduce(heights.ravel()[cells.around[which]], axis=1)
+        around = heights.ravel()[cells.around[which]]
+        lowest = np.fmin.reduce(around, axis=1)
+        highest = np.fmax.reduce(around, axis=1)
         fitted = ground @ cells.fit
         rough = np.abs(ground - fitted @ cells.plane).max(axis=1)
         z, along, across = fitted.T
@@ -431,7 +435,7 @@ class FootholdChooser:
             z[k] += (along[k] * (px - x[k]) + across[k] * (py - y[k])) / cell
             x[k] = px
             y[k] = py
-        return _Places(x, y, z, rough, np.hypot(along, across) / cell, z - lowest)
+        return _Places(x, y, z, rough, np.hypot(along, across) / cell, z - lowest, highest - z)
 
     def _clearance(
         self, view: GroundView, row: int, now: Vector, stance: Sequence[Vector], placement: Placement

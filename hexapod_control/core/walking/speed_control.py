@@ -193,6 +193,11 @@ class SpeedControl(Copyable):
         along = sum(a * b for a, b in zip(self.twist, self.command, strict=True)) / (size * size)
         self._lost = min(max(self._lost + roughness * (1.0 - along) * dt, 0.0), MAX_LOST_S)
 
+    def note_slowed(self, time: float, roughness: float) -> None:
+        """Adds a time [s] by which the limits of the joints have slowed a tick on rough ground (roughness 0 to 1)."""
+        if not self.command.is_zero:
+            self._lost = min(self._lost + roughness * time, MAX_LOST_S)
+
     def stop_at_once(self) -> None:
         """Sets the executed twist to zero at once, for a robot that holds its joints."""
         self.twist = ZERO

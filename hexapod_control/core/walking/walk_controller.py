@@ -286,6 +286,11 @@ class WalkController(Copyable):
             motion.follow_terrain(dt, HeightReach(robot, body.placement, strides, previous))
         return self._whole_body_pose(previous)
 
+    def note_slowed(self, time: float) -> None:
+        """Makes up for a time [s] by which the limits of the joints have slowed the last tick, on rough ground."""
+        if self.motion.terrain is not None and self.motion.running:
+            self.speed.note_slowed(time, self.motion.terrain.roughness)
+
     def retreat(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """Moves the body towards its neutral pose for `dt` [s], to bring feet into reach; feet and clock stand."""
         self.speed.stop_at_once()
@@ -314,7 +319,7 @@ class WalkController(Copyable):
             speed.ramp(dt, goal, self._conditions(motion.clock.gait), roughness)
         if motion.terrain is not None:
             gait = motion.clock.gait
-            swing_time = stretched_swing_time(swing_time, motion.terrain.stretch, speed.twist, gait, strides)
+            swing_time = stretched_swing_time(swing_time, motion.stretch, speed.twist, gait, strides)
         speed.change_swing(dt, swing_time, limit.adaptation.lift_share)
         motion.lift_share = speed.lift_share
         if not speed.twist.is_zero:

@@ -191,6 +191,15 @@ def test_a_foot_is_not_put_on_ground_of_which_only_a_bound_is_known():
     assert choice(replace(flat, deviation=np.full_like(flat.ground, 0.2)), 0, Disc(center, 0.05)).why.value == "uneven"
 
 
+def test_where_there_is_room_a_foot_keeps_away_from_a_wall_that_its_shank_would_touch():
+    center = standing_planner("phantomx").robot.footholds[0]
+    radius = standing_planner("phantomx").robot.foot_radius
+    wall = ground(lambda x, y: np.where(abs(y - center[1]) < 0.03, 0.0, 0.04))
+    one_side = ground(lambda x, y: np.where(y - center[1] > -0.02, 0.0, 0.04))
+    assert choice(one_side, 0, Disc(center, 0.05)).at[1] - center[1] >= 0.5 * radius
+    assert abs(choice(wall, 0, Disc(center, 0.05)).at[1] - center[1]) <= 0.015
+
+
 @pytest.mark.parametrize("side", [1.0, -1.0])
 def test_where_there_is_room_a_foot_keeps_away_from_an_edge_by_more_than_where_there_is_none(side):
     """The place on the map and that in the world differ by the drift of odom: twice the margin is better."""

@@ -74,6 +74,10 @@ def test_time_lost_on_rough_ground_is_regained_within_its_bound_and_none_on_flat
     for _ in range(50):
         control.note_lost_time(0.02, 0.0)  # it stands still, but on flat ground
     assert possible() == pytest.approx(command.vx)
+    control.note_slowed(1.0, 0.0)  # by its joints, but on flat ground
+    assert possible() == pytest.approx(command.vx)
+    control.note_slowed(0.05, 1.0)
+    assert possible() == pytest.approx(1.05 * command.vx)
     for _ in range(100):
         control.note_lost_time(0.02, 1.0)
     assert possible() == pytest.approx((1.0 + CATCH_UP_SHARE) * command.vx)

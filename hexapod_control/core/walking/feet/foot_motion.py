@@ -28,7 +28,14 @@ from typing import NamedTuple
 
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.gait_clock import GaitClock
-from hexapod_control.core.gait.swing_trajectory import AIM_FROZEN, SMOOTH, SwingTiming, lift, smooth_travel
+from hexapod_control.core.gait.swing_trajectory import (
+    AIM_FROZEN,
+    PEAK_TRAVEL_SPEED,
+    SMOOTH,
+    SwingTiming,
+    lift,
+    smooth_travel,
+)
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp, moved_point
 from hexapod_control.core.robot import Point, Vector
 from hexapod_control.core.walking.foot import STANCE, Dropping, Foot, Guided, SeenFoothold, Stance, Swing
@@ -118,34 +125,44 @@ def advance_swing(
 
 
 CLEARANCE = 0.02  # [m] of the ball of a foot above the ground on its way
-# Swings over ground that is seen: the nearer a step is, the longer a foot rises before it travels.
-OVER_TERRAIN = tuple(SwingTiming(start, end, 0.45, 0.95) for start, end in ((0.1, 0.85), (0.2, 0.75), (0.3, 0.65)))
-LATER_COST = 0.008  # [m] of greater height for which a foot does not wait longer
-_OVER = [k / 40 for k in range(1, 40)]
+SEEN_LIFT = 2.0 / 3.0  # of the lift height, by which a foot rises at least: what is in the way is seen
+# Swings over ground that is seen: begin and end of the travel, and the time of the highest point.
+TRAVELS = ((0.1, 0.85), (0.2, 0.75), (0.3, 0.65))
+TOPS = (0.35, 0.475, 0.6)
+DESCENT_END = 0.95
+OVER_TERRAIN = tuple(SwingTiming(*travel, top, DESCENT_END) for travel in TRAVELS for top in TOPS)
+_OVER = [k / 24 for k in range(1, 24)]
 
 
-def swing_over(path: Sequence[float], base: float, end: float, least: float) -> tuple[float, SwingTiming]:
+def swing_over(
+    path: Sequence[float], length: float, base: float, end: float, least: float
+) -> tuple[float, SwingTiming]:
     """Returns lift [m] and timing with which a swing from a height `base` to `end` [m] passes CLEARANCE above its path.
 
-    `path` are the heights [m] of the ground at even distances, `least` [m] is the smallest lift.
+    `path` are the heights [m] of the ground at even distances along its `length` [m], `least` [m] is the smallest lift.
+    Of all timings it has the one with which the foot is slowest: the nearer a step is, the longer it rises before it
+    travels; and a long way down takes longer than a short way up.
     """
     ends = max(base, end)
-    tops = []
-    for rank, timing in enumerate(OVER_TERRAIN):
+    found = (math.inf, 0.0, OVER_TERRAIN[0])
+    for timing in OVER_TERRAIN:
         top = ends + least
         for u in _OVER:
             travelled = timing.travel_share(u)
+            if not 0.0 < travelled < 1.0:
+                continue
             at = travelled * (len(path) - 1)
             # Near its ends the foot is as low as where it stands.
             clearance = CLEARANCE * min(1.0, 8.0 * travelled, 8.0 * (1.0 - travelled))
             needed = max(path[math.floor(at)], path[math.ceil(at)]) + clearance
             lift_progress = timing.lift_progress(u)
             from_here = base if lift_progress < 0.5 else end
-            if needed > from_here and 0.0 < travelled < 1.0:
+            if needed > from_here:
                 top = max(top, from_here + (needed - from_here) / lift(lift_progress, 1.0))
-        tops.append((top + rank * LATER_COST, top - ends, timing))
-    _, height, timing = min(tops)
-    return height, timing
+        along = PEAK_TRAVEL_SPEED * length / (timing.travel_end - timing.travel_start)
+        up = 0.5 * math.pi * max((top - base) / timing.top, (top - end) / (timing.descent_end - timing.top))
+        found = min(found, (math.hypot(along, up), top - ends, timing))
+    return found[1:]
 
 
 def _lead(foot: Foot, tick: BodyTick) -> Point:
@@ -266,6 +283,7 @@ def advance_drop(foot: Foot, drop: Dropping, ground_fixed: Point, dt: float, bac
         foot.state = STANCE
 
 
+SEEN_STRETCH = 1.8  # factor on the swing time over ground that is seen to be uneven: feet rise higher, and search it
 AT_NEUTRAL = 0.001  # [m] distance from its neutral foothold up to which a foot of a robot at rest does not step
 MAX_LIFT_OFF_DELAY = 0.15  # [cycles] for which a lift-off may wait for other feet to touch the ground
 
@@ -293,6 +311,13 @@ class FootMotion(Copyable):
         self.slack = 0.0
         self.twist_is_zero = True
         self.terrain: TerrainAdaptation | None = None  # None: flat ground
+
+    @property
+    def stretch(self) -> float:
+        """Factor on the nominal swing time over uneven ground, which leaves time to rise and to search the ground."""
+        if any(seen is not None and not seen.even for seen in self.seen):
+            return SEEN_STRETCH
+        return self.terrain.stretch if self.terrain is not None else 1.0
 
     @property
     def all_planted(self) -> bool:
@@ -397,7 +422,8 @@ class FootMotion(Copyable):
             return Swing(0.0, stance, height)
         seen = self.seen[leg] if self.seen else None
         if seen is not None and not seen.even:
-            lift, timing = swing_over(seen.path, foot.z, seen.z, height)
+            length = math.dist(foot.at[:2], (seen.x, seen.y))
+            lift, timing = swing_over(seen.path, length, foot.z, seen.z, SEEN_LIFT * height)
             return Swing(0.0, stance, lift, foot.z, timing, end=seen.z)
         return Swing(0.0, stance, self.terrain.lift(height, foot.z), foot.z, self.terrain.timing)
 

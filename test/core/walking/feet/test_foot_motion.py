@@ -11,10 +11,13 @@ from support.drives import neutral_strides, robot
 from hexapod_control.core.gait.gait_clock import GaitClock
 from hexapod_control.core.kinematics.se2 import ZERO, Twist, exp
 from hexapod_control.core.walking.feet.foot_motion import (
+    CLEARANCE,
+    OVER_TERRAIN,
     BodyTick,
     FootMotion,
     advance_swing,
     drop_after_halt,
+    swing_over,
     time_to_touch_down,
 )
 from hexapod_control.core.walking.foot import Dropping, Foot, Guided, GuidedPhase, Swing
@@ -186,3 +189,23 @@ def test_a_foot_lands_just_inside_of_its_region_however_fast_the_body_is(share):
         ground_fixed = tick.back.apply(foot.x, foot.y)
         advance_swing(foot, swing, ground_fixed, swing.progress + 0.02, tick, strides._replace(share=share), 0)
     assert math.dist((foot.x, foot.y), regions.footholds[0]) == pytest.approx(0.97 * share * regions.radii[0])
+
+
+def test_a_swing_over_seen_ground_is_above_it_on_its_way_and_gives_the_longer_of_rise_and_descent_the_longer_time():
+    rng = random.Random(8)
+    for _ in range(50):
+        base, end = rng.uniform(-0.05, 0.05), rng.uniform(-0.05, 0.05)
+        path = [base, *(rng.uniform(-0.05, 0.05) for _ in range(11)), end]
+        lift, timing = swing_over(path, 0.08, base, end, 0.02)
+        assert timing in OVER_TERRAIN and lift >= 0.02
+        for u in np.linspace(0.0, 1.0, 200):
+            travelled = timing.travel_share(u)
+            if 0.2 < travelled < 0.8:
+                progress = timing.lift_progress(u)
+                low = base if progress < 0.5 else end
+                height = low + (max(base, end) + lift - low) * math.sin(math.pi * progress) ** 2
+                at = 12 * travelled
+                assert height > min(path[math.floor(at)], path[math.ceil(at)]) + 0.5 * CLEARANCE
+    low_way = [-0.1] * 13
+    up, down = (swing_over(low_way, 0.08, base, end, 0.02)[1] for base, end in ((0.0, 0.06), (0.06, 0.0)))
+    assert up.top > down.top
