@@ -491,8 +491,7 @@ class OnFeet(Copyable):
         """Advances body, feet and gait clock by `dt` [s]; sensors are used unless the robot is about to sit down."""
         self.walk.sense(*((context.touching, context.sensors.body_tilt) if self.then is None else (None, None)))
         if self.then is None and context.footholds.grid is not None:
-            explores = context.sensors.adaptation.explores
-            context.footholds.step(dt, self.walk, context.touching, explores=explores)
+            context.footholds.step(dt, self.walk, context.touching, explores=context.sensors.adaptation.explores)
         elif self.walk.motion.seen:
             context.footholds.forget(self.walk.motion)
         self.walk.correct(context.feedback.course.shares)

@@ -125,7 +125,6 @@ def advance_swing(
 
 
 CLEARANCE = 0.02  # [m] of the ball of a foot above the ground on its way
-SEEN_LIFT = 2.0 / 3.0  # of the lift height, by which a foot rises at least: what is in the way is seen
 # Swings over ground that is seen: begin and end of the travel, and the time of the highest point.
 TRAVELS = ((0.1, 0.85), (0.2, 0.75), (0.3, 0.65))
 TOPS = (0.35, 0.475, 0.6)
@@ -283,7 +282,7 @@ def advance_drop(foot: Foot, drop: Dropping, ground_fixed: Point, dt: float, bac
         foot.state = STANCE
 
 
-SEEN_STRETCH = 1.8  # factor on the swing time over ground that is seen to be uneven: feet rise higher, and search it
+SEEN_STRETCH = 1.5  # factor on the swing time over ground that is seen to be uneven: feet rise higher, and search it
 AT_NEUTRAL = 0.001  # [m] distance from its neutral foothold up to which a foot of a robot at rest does not step
 MAX_LIFT_OFF_DELAY = 0.15  # [cycles] for which a lift-off may wait for other feet to touch the ground
 
@@ -423,7 +422,8 @@ class FootMotion(Copyable):
         seen = self.seen[leg] if self.seen else None
         if seen is not None and not seen.even:
             length = math.dist(foot.at[:2], (seen.x, seen.y))
-            lift, timing = swing_over(seen.path, length, foot.z, seen.z, SEEN_LIFT * height)
+            path = seen.path or (foot.z, seen.z)  # of a place chosen while the foot was on its way, none is known
+            lift, timing = swing_over(path, length, foot.z, seen.z, height)
             return Swing(0.0, stance, lift, foot.z, timing, end=seen.z)
         return Swing(0.0, stance, self.terrain.lift(height, foot.z), foot.z, self.terrain.timing)
 
