@@ -136,6 +136,12 @@ class Walk:
     tilt: float = 0.0  # [deg] greatest
     contacts: Counter[str] = field(default_factory=Counter)  # of parts that should touch nothing, in ticks
 
+    def note(self, lean: float, simulation: Simulation) -> None:
+        """Adds the tilt [rad] and the contacts of a tick."""
+        self.tilt = max(self.tilt, math.degrees(lean))
+        for first, second in simulation.unwanted_contacts():
+            self.contacts[first if second == "world" else second] += 1
+
     def ratio(self, speed: float) -> float:
         """The way over the commanded one."""
         return self.way / max(self.on_ground * speed, 1e-9)
@@ -295,17 +301,13 @@ def walk(
         still.append(run.tick().twist.is_zero)
         watch()
         lean = math.hypot(*tilt(simulation))
-        result.tilt = max(result.tilt, math.degrees(lean))
-        for first, second in simulation.unwanted_contacts():
-            result.contacts[first if second == "world" else second] += 1
+        result.note(lean, simulation)
         result.seconds = simulation.time - start
         here = simulation.data.qpos[:3].copy()
         if any(begin <= at.x <= end for begin, end in course.spans):
             result.on_ground += CONTROL_PERIOD_S
-            moved = here - before
-            result.way += float(moved @ (math.cos(across), math.sin(across), 0.0))
-            if options.world == "slope":
-                result.way += float(moved[0]) * math.cos(across) * (1.0 / math.cos(math.radians(options.slope)) - 1.0)
+            forwards = math.cos(across) / math.cos(math.radians(options.slope if options.world == "slope" else 0.0))
+            result.way += float((here - before) @ (forwards, math.sin(across), 0.0))
         before = here
         stopped = len(still) == still.maxlen and all(still)
         if lean > FALL_TILT_RAD:

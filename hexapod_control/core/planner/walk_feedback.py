@@ -78,14 +78,16 @@ class WalkFeedback(Copyable):
         trusted = watch.slow_mishap is None and watch.stuck is None and not self.tracking.held
         moved = self.tracking.moved
         # The body executes a twist as late as the joints follow their targets.
-        before, sway = self._pose, walk.body.sway.offset
+        before = self._pose
+        sway = walk.body.sway.offset
         self._pose = Pose(plan.pose.x + sway[0], plan.pose.y + sway[1], plan.pose.yaw)
         intended = log(before.inverse() @ exp(plan.twist, dt) @ self._pose, 1.0)
         late = int(self.tracking.delay)
         self._motions = [(plan.twist, intended), *self._motions[: late + 1]]
         executed = plan.twist
         if walks:
-            newer, older = self._motions[min(late, len(self._motions) - 1)], self._motions[-1]
+            newer = self._motions[min(late, len(self._motions) - 1)]
+            older = self._motions[-1]
             share = self.tracking.delay - late
             executed, intended = (_between(a, b, share) for a, b in zip(newer, older, strict=True))
         sample = CourseSample(executed, intended, imu.heading, moved, clock.phase, clock.gait.name, walks, trusted)
