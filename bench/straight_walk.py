@@ -123,8 +123,8 @@ def walk(run: SensingLockstep, twist: Twist, seconds: float = MEASURED_S, settli
 
     executed, moved = np.zeros(3), np.zeros(3)
     last = planar_pose(simulation)
-    cycles = 0.0
     phase = planner.view.gait_phase
+    cycles = 0.0
     whole = False  # gait cycles: within one the body sways by more than it loses
     for tick in range(round(2.0 * seconds / CONTROL_PERIOD_S)):
         if whole and tick >= round(seconds / CONTROL_PERIOD_S):

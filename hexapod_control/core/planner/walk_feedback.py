@@ -78,18 +78,17 @@ class WalkFeedback(Copyable):
         trusted = watch.slow_mishap is None and watch.stuck is None and not self.tracking.held
         moved = self.tracking.moved
         # The body executes a twist as late as the joints follow their targets.
-        before = self._pose
-        sway = walk.body.sway.offset
-        self._pose = Pose(plan.pose.x + sway[0], plan.pose.y + sway[1], plan.pose.yaw)
-        intended = log(before.inverse() @ exp(plan.twist, dt) @ self._pose, 1.0)
+        x, y = walk.body.sway.offset
+        pose = Pose(plan.pose.x + x, plan.pose.y + y, plan.pose.yaw)
+        intended = log(self._pose.inverse() @ exp(plan.twist, dt) @ pose, 1.0)
+        self._pose = pose
         late = int(self.tracking.delay)
         self._motions = [(plan.twist, intended), *self._motions[: late + 1]]
         executed = plan.twist
         if walks:
             newer = self._motions[min(late, len(self._motions) - 1)]
-            older = self._motions[-1]
             share = self.tracking.delay - late
-            executed, intended = (_between(a, b, share) for a, b in zip(newer, older, strict=True))
+            executed, intended = (_between(a, b, share) for a, b in zip(newer, self._motions[-1], strict=True))
         sample = CourseSample(executed, intended, imu.heading, moved, clock.phase, clock.gait.name, walks, trusted)
         self.course.step(dt, sample, adaptation.course)
         wanted = not walk.speed.halted and not walk.speed.command.is_zero
@@ -97,9 +96,9 @@ class WalkFeedback(Copyable):
             tracking = self.tracking
             way = ZERO if moved is None and tracking.known else moved
             pushed = tracking.work(executed.scaled(dt)) / self._weight
-            seen = ProgressSample(
-                plan.twist, walk.wanted, way, tracking.slip, pushed, tracking.errors, imu.tilt, watch.slips
-            )
+            # Feet that walk faster by the correction are to make more way.
+            due = walk.corrected(plan.twist)
+            seen = ProgressSample(due, walk.wanted, way, tracking.slip, pushed, tracking.errors, imu.tilt, watch.slips)
             self.progress.step(dt, seen)
         else:
             self.progress.rest()

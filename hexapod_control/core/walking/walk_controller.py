@@ -276,7 +276,7 @@ class WalkController(Copyable):
         slope = body.slope if motion.running else LEVEL
         gait = motion.clock.gait  # read again, as it may have changed
         drift = self._capabilities.drift.get(gait.name, ZERO)
-        twist = compensated_twist(robot, gait, speed.swing_time, self._corrected(speed.twist), slope, drift)
+        twist = compensated_twist(robot, gait, speed.swing_time, self.corrected(speed.twist), slope, drift)
         motion.step(dt, twist, speed.swing_time, strides)
         if motion.guiding:
             placements = (body.placement, body.resting_placement)
@@ -299,7 +299,7 @@ class WalkController(Copyable):
             self.motion.terrain.retreat(self.motion.feet, dt)
         return self._whole_body_pose(previous)
 
-    def _corrected(self, twist: Twist) -> Twist:
+    def corrected(self, twist: Twist) -> Twist:
         """The twist of the feet with which the body is to move with `twist`, by the measured errors of its walk."""
         x, y, turn = self._correction
         speed = twist.foot_speed(self._foothold_radius)
@@ -325,7 +325,7 @@ class WalkController(Copyable):
         if not speed.twist.is_zero:
             clock = motion.clock if motion.running else None
             speed.slow_down(
-                allowed_share(motion.feet, clock, self._corrected(speed.twist), dt, speed.swing_time, strides)
+                allowed_share(motion.feet, clock, self.corrected(speed.twist), dt, speed.swing_time, strides)
             )
             speed.note_lost_time(dt, roughness)
 
