@@ -297,9 +297,9 @@ def published(plan: TickPlan, context: PlannerContext, legs: WalkingLegs | None 
     """Returns the plan for all legs, from that of the walking legs (by default the present ones), with their trims."""
     plan = for_whole_robot(plan, legs or context.legs)
     sharing = context.feedback.sharing
-    if plan.joint_angles is None or not any(sharing.heights + sharing.slopes):
+    if plan.joint_angles is None or not (context.feedback.held.active or any(sharing.heights + sharing.slopes)):
         return plan
-    joints = sharing.trimmed(plan.joint_angles)
+    joints = context.feedback.targets(plan.joint_angles)
     return plan._replace(
         joint_angles=joints,
         feet=None if plan.feet is None else forward(context.legs.whole, joints),

@@ -2,7 +2,7 @@
 """What sensors say about the walk, and what follows from it: course, load of the feet, and progress.
 
 `step` compares the plan of each tick with the measured one. The corrections apply from the next tick on: the course to
-the twist of the feet (`CourseControl.shares`), the loads to the published targets (`LoadSharing.trimmed`).
+the twist of the feet (`CourseControl.shares`), the loads to the published targets (`targets`).
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hexapod_control.core.copyable import Copyable
+from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp, log
 from hexapod_control.core.planner.tick_plan import TickPlan
 from hexapod_control.core.posture.walking_legs import WalkingLegs
@@ -17,9 +19,16 @@ from hexapod_control.core.sensing.joint_tracking import JointTracking, TrackedTi
 from hexapod_control.core.sensing.mishap_watch import MishapWatch
 from hexapod_control.core.sensing.progress_watch import ProgressSample, ProgressWatch
 from hexapod_control.core.sensing.sensor_inputs import Contacts, SensorInputs
-from hexapod_control.core.statics.static_stability import GRAVITY
+from hexapod_control.core.statics.leg_compliance import holding_angles
+from hexapod_control.core.statics.static_stability import (
+    GRAVITY,
+    MIN_SUPPORTING_FEET,
+    foot_loads,
+    upwards,
+    weight_on_ground,
+)
 from hexapod_control.core.steering.course_control import CourseControl, CourseSample
-from hexapod_control.core.walking.load_sharing import LoadedTick, LoadSharing, exchanging
+from hexapod_control.core.walking.load_sharing import HeldLoads, LoadedTick, LoadSharing, exchanging
 from hexapod_control.core.walking.walk_controller import WalkController
 
 
@@ -31,6 +40,7 @@ class WalkFeedback(Copyable):
         self._motions: list[tuple[Twist, Twist]] = []  # executed and intended ones of the last ticks, newest first
         self._pose = Pose(0.0, 0.0, 0.0)  # of the body over its footprint in the last plan
         self.sharing = LoadSharing(legs.whole)  # of all legs
+        self.held = HeldLoads(legs.whole)
         self.use_legs(legs)
 
     def use_legs(self, legs: WalkingLegs) -> None:
@@ -63,13 +73,13 @@ class WalkFeedback(Copyable):
             return  # the plan is that of the legs before a change in this tick
         loads = self._foot_loads(sensors.contacts)
         support = plan.support.tolist()
+        held = self._hold(dt, plan, support, walk, sensors)
         tracked = None
         if plan.feet is not None and plan.joint_angles is not None and measured is not None:
-            tracked = TrackedTick(plan.joint_angles, plan.feet, support, measured, loads)
+            tracked = TrackedTick(plan.joint_angles, plan.feet, support, measured, loads, held)
         self.tracking.step(dt, tracked)
-        adaptation = sensors.adaptation
         loaded = self._loaded(plan, support, loads, walk) if walk is not None or rises else None
-        self.sharing.step(dt, loaded, adaptation.trim)
+        self.sharing.step(dt, loaded, sensors.adaptation.trim)
         if walk is None:
             return
         clock = walk.motion.clock
@@ -90,7 +100,7 @@ class WalkFeedback(Copyable):
             share = self.tracking.delay - late
             executed, intended = (_between(a, b, share) for a, b in zip(newer, self._motions[-1], strict=True))
         sample = CourseSample(executed, intended, imu.heading, moved, clock.phase, clock.gait.name, walks, trusted)
-        self.course.step(dt, sample, adaptation.course)
+        self.course.step(dt, sample, sensors.adaptation.course)
         wanted = not walk.speed.halted and not walk.speed.command.is_zero
         if walks and sensors.mishap_detection.legs and wanted:
             tracking = self.tracking
@@ -102,6 +112,40 @@ class WalkFeedback(Copyable):
             self.progress.step(dt, seen)
         else:
             self.progress.rest()
+
+    def targets(self, joints: Array) -> Array:
+        """Targets (n, 3) [rad] of all servos for planned joint angles: with the trims, and beyond by the held loads."""
+        return self.sharing.trimmed(self.held.applied(joints))
+
+    def _hold(
+        self, dt: float, plan: TickPlan, support: list[float], walk: WalkController | None, sensors: SensorInputs
+    ) -> Array | float:
+        """Moves the held loads for `dt` [s]; returns by how much [rad] the targets are beyond the planned joints."""
+        rows = self._legs.rows
+        holding = self._holding(plan, support, walk, sensors)
+        self.held.step(dt, rows if holding else (), holding)
+        return self.held.angles[list(rows)] if self.held.active else 0.0
+
+    def _holding(
+        self, plan: TickPlan, support: list[float], walk: WalkController | None, sensors: SensorInputs
+    ) -> list[LegJoints]:
+        """Angles [rad] by which the legs hold their loads where feet feel a slope; empty elsewhere.
+
+        The loads are those along gravity on the feet that are known to bear some, or on the planned ones if too few do.
+        """
+        tilt = sensors.imu.tilt
+        terrain = None if walk is None else walk.motion.terrain
+        if walk is None or terrain is None or not terrain.steepness or tilt is None or plan.joint_angles is None:
+            return []
+        x, y, z = (terrain.steepness * share for share in upwards(tilt))
+        robot = self._legs.capabilities.robot
+        bearing = terrain.bearing(walk.motion.feet)
+        if sum(bearing) >= MIN_SUPPORTING_FEET:
+            points = [(a, b) for a, b in plan.contacts.tolist()]
+            center = weight_on_ground(robot, plan.joint_angles.tolist(), walk.body.placement, tilt)
+            support = foot_loads(points, bearing, center, self._weight)
+        rows = zip(robot.legs, plan.joint_angles.tolist(), support, strict=True)
+        return [holding_angles(leg, (a, b, c), (load * x, load * y, load * z)) for leg, (a, b, c), load in rows]
 
     def _foot_loads(self, contacts: Contacts) -> tuple[float, ...] | None:
         """Measured loads [N] of the walking legs, 0 below the threshold of a contact; None if unknown."""

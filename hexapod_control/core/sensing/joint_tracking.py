@@ -40,6 +40,7 @@ class TrackedTick(NamedTuple):
     support: Sequence[float]  # [N] planned loads
     measured: Sequence[float]  # (3 n) [rad]
     loads: Sequence[float] | None  # [N] measured; None: unknown
+    held: Array | float = 0.0  # (n, 3) [rad] by which the targets are beyond the planned joints, or that of all
 
 
 class JointTracking(Copyable):
@@ -58,6 +59,7 @@ class JointTracking(Copyable):
         # Of the last ticks, newest first: joints (3 n,) [rad], balls of the feet (n, 3) [m], planned loads [N]
         self._joints: list[Array] = []
         self._most = 0  # ticks that are kept besides the present one: as the first tick of them is long
+        self._targets: list[Array] = []  # (3 n,) [rad] of the servos
         self._feet: list[Array] = []
         self._supports: list[Sequence[float]] = []
         self._errors: Array = read_only(())  # [rad^2] by delay in ticks
@@ -87,6 +89,7 @@ class JointTracking(Copyable):
             self._most = max(2, round(MAX_DELAY_S / dt))
         count = self._most
         self._joints = [tick.joints.ravel(), *self._joints[:count]]
+        self._targets = [(tick.joints + tick.held).ravel(), *self._targets[:count]]
         self._feet = [tick.feet, *self._feet[:count]]
         self._supports = [tick.support, *self._supports[:count]]
         self._age += dt
@@ -131,6 +134,7 @@ class JointTracking(Copyable):
         past = min(int(self.delay), len(self._joints) - 2)
         share = self.delay - past  # half a tick of a fast joint is as much torque as a load
         planned = ((1.0 - share) * self._joints[past] + share * self._joints[past + 1]).tolist()
+        targets = ((1.0 - share) * self._targets[past] + share * self._targets[past + 1]).tolist()
         work = 0.0
         for row, (leg, support) in enumerate(zip(self._robot.legs, self._supports[past], strict=True)):
             if support <= 0.0:
@@ -144,7 +148,7 @@ class JointTracking(Copyable):
             turns = leg_velocity(leg, angles, (ahead[0] - now[0], ahead[1] - now[1], ahead[2] - now[2]))
             for joint, turn in enumerate(turns, first):
                 stiffness, friction, by_load = self._gears[joint]
-                torque = stiffness * (planned[joint] - self._last[joint])
+                torque = stiffness * (targets[joint] - self._last[joint])
                 work += torque * turn - (friction + by_load * abs(torque)) * abs(turn)
         return work
 

@@ -28,10 +28,12 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, hip_to_base, leg_forward
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import standing_joints
-from hexapod_control.core.robot import FRICTION_SHARE, Leg, Point, Robot
+from hexapod_control.core.robot import FRICTION_SHARE, Leg, Point, Robot, Vector
 from hexapod_control.core.statics.static_stability import GRAVITY, foot_loads
 
 MIN_SWAY_PERIODS = 2.0  # in a swing: with fewer, changes of the supporting legs make the body sway, up to resonance
+# [rad] of a slope, from which it counts as steep, and from which fully so: blocks tilt the robot by less
+STEEP_RAD = (math.radians(8.0), math.radians(14.0))
 ANGLE_STEP = 1e-5  # [rad] of the central differences
 
 
@@ -58,6 +60,49 @@ def compliance(leg: Leg, joints: LegJoints) -> Array:
     jacobian = foot_jacobian(leg, joints)
     matrix: Array = jacobian @ np.diag([1.0 / joint.stiffness for joint in leg.joints]) @ jacobian.T
     return matrix
+
+
+def holding_angles(leg: Leg, joints: LegJoints, force: Vector) -> LegJoints:
+    """By how much [rad] the targets of a leg have to be beyond its joint angles [rad] so that it holds a force [N].
+
+    The force is that of the ground on the foot, in base_link. A servo whose target is e beyond its joint turns it with
+    the torque k (e - slack), so e = tau / k + slack, with tau = -J^T force, in the direction of tau. Where friction can
+    hold the joint as well, the slack counts in part.
+    """
+    coxa, femur, tibia = joints
+    x, y, z = force
+    if leg.rotation is not None:
+        a, b, c = leg.rotation
+        x, y, z = (a[k] * x + b[k] * y + c[k] * z for k in range(3))
+    else:
+        cosine, sine = leg.hip_direction
+        x, y = cosine * x + sine * y, cosine * y - sine * x
+    outwards = math.cos(coxa) * x + math.sin(coxa) * y
+    across = math.cos(coxa) * y - math.sin(coxa) * x
+    tibia_r = leg.tibia.length * math.cos(femur + tibia)
+    tibia_z = leg.tibia.length * math.sin(femur + tibia)
+    femur_r = leg.femur.length * math.cos(femur) + tibia_r
+    femur_z = leg.femur.length * math.sin(femur) + tibia_z
+    torques = (
+        leg.femur_lateral * outwards - (leg.coxa.length + femur_r) * across,
+        femur_z * outwards - femur_r * z,
+        tibia_z * outwards - tibia_r * z,
+    )
+    angles = []
+    for torque, joint in zip(torques, leg.joints, strict=True):
+        slack = 0.5 * joint.traits.backlash + joint.traits.dead_band
+        held = FRICTION_SHARE * joint.stall_torque
+        angles.append(torque / joint.stiffness + slack * torque / math.hypot(torque, held))
+    return angles[0], angles[1], angles[2]
+
+
+def steepness(slope: Point) -> float:
+    """Returns a share from 0 to 1 for the slope (roll, pitch) [rad] of the ground.
+
+    With it legs hold their loads along gravity instead of giving way (`HeldLoads`), and feet search more gently.
+    """
+    begins, full = STEEP_RAD
+    return min(max((math.hypot(*slope) - begins) / (full - begins), 0.0), 1.0)
 
 
 @lru_cache(maxsize=8)

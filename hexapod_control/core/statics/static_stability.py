@@ -17,6 +17,7 @@ from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.robot import Point, Robot, Vector
 
 GRAVITY = 9.81  # [m/s^2]
+STEEPEST_COSINE = 0.5  # of a slope; beyond, the robot does not stand on its feet
 MIN_SUPPORTING_FEET = 3  # fewer feet on the ground have no support polygon
 
 
@@ -114,6 +115,24 @@ def center_of_mass_in_footprint(robot: Robot, joints: Sequence[LegJoints], pose:
     """Returns the center of mass (x, y) [m] in base_footprint for joints (n, 3) [rad] and a body pose."""
     x, y, _ = Placement(pose, robot.walk.height).to_footprint(*center_of_mass(robot, joints))
     return x, y
+
+
+def upwards(tilt: Point) -> Vector:
+    """Returns the vertical, a unit vector in base_link, for its roll and pitch [rad]."""
+    roll, pitch = tilt
+    return -sin(pitch), cos(pitch) * sin(roll), cos(pitch) * cos(roll)
+
+
+def weight_on_ground(robot: Robot, joints: Sequence[LegJoints], placement: Placement, tilt: Point | None) -> Point:
+    """Returns where the vertical through the center of mass meets the plane of the feet, (x, y) [m] in base_footprint.
+
+    Joints (n, 3) in [rad]; `tilt` are roll and pitch [rad] of base_link; None: unknown, the plane counts as level.
+    """
+    x, y, z = placement.to_footprint(*center_of_mass(robot, joints))
+    if tilt is None:
+        return x, y
+    a, b, c = placement.rotate(*upwards(tilt))
+    return (x - z * a / c, y - z * b / c) if c > STEEPEST_COSINE else (x, y)
 
 
 def margins_by_legs_in_swing(footholds: Sequence[Point], center: Point) -> tuple[float, ...]:

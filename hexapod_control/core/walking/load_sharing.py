@@ -23,10 +23,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.arrays import Array, read_only
 from hexapod_control.core.kinematics.fits import fit_plane
-from hexapod_control.core.kinematics.leg_kinematics import clamp
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints, clamp
 from hexapod_control.core.kinematics.whole_body import standing_joints
 from hexapod_control.core.robot import Leg, Robot
 from hexapod_control.core.statics.leg_compliance import compliance
@@ -50,6 +52,8 @@ SLOPE_SPEED = 1.0  # [1/s] ... and its slope changes
 FIXED_POINT_STEPS = 3  # after which a trim that depends on the angle it is subtracted from is exact to 1e-5 rad
 USUAL_LATE = 0.4  # of the sag of a standing robot: height error of all feet at touch-down that is none, but dynamics
 MIN_REACH_CHANGE = 0.04  # of the reach: with less its slope is hardly known
+HOLD_TIME_S = 0.025  # time constant of each of the two low passes with which a leg takes up its load
+NEGLIGIBLE_RAD = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,6 +305,46 @@ class LoadSharing(Copyable):
         return [
             (z - a * x - b * y - c) / self._legs[row].stiffness for row, (x, y, z) in zip(rows, points, strict=True)
         ]
+
+
+class HeldLoads(Copyable):
+    """By how much the targets of the servos are beyond the planned angles, so that the legs bear their loads there.
+
+    Without it the body falls back and rolls at every change of the supporting legs: a leg touches down without load,
+    and gives way when the load moves to it (`holding_angles`). Feet of one side then touch early and push the others
+    off the ground. Two low passes move the load over: while one leg gives it back, another takes up as much.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        """Starts with all targets at the planned angles."""
+        self._legs = robot.legs
+        self.angles = read_only(np.zeros((len(robot.legs), 3)))  # [rad] beyond the planned ones, after both low passes
+        self._first = self.angles  # ... and after the first
+        self.active = False  # whether targets differ from the planned angles
+
+    def step(self, dt: float, rows: Sequence[int], angles: Sequence[LegJoints]) -> None:
+        """Moves the targets of the legs `rows` for `dt` [s] towards `angles` [rad] beyond the planned ones.
+
+        All others return to the planned ones; so do all if both are empty.
+        """
+        if not rows and not self.active:
+            return
+        goal = np.zeros_like(self.angles)
+        if rows:
+            goal[list(rows)] = angles
+        share = 1.0 - math.exp(-dt / HOLD_TIME_S)
+        first = self._first + share * (goal - self._first)
+        held = self.angles + share * (first - self.angles)
+        self.active = bool(rows) or max(np.abs(held).max(), np.abs(first).max()) > NEGLIGIBLE_RAD
+        self.angles = read_only(held if self.active else goal)
+        self._first = read_only(first if self.active else goal)
+
+    def applied(self, joints: Array) -> Array:
+        """Returns joint angles (n, 3) [rad] beyond these, within the limits of the joints."""
+        if not self.active:
+            return joints
+        rows = zip(self._legs, (joints + self.angles).tolist(), strict=True)
+        return read_only([clamp(leg, (coxa, femur, tibia)) for leg, (coxa, femur, tibia) in rows])
 
 
 def _reach(leg: Leg, femur: float, tibia: float) -> float:

@@ -146,6 +146,10 @@ class HeightReach(NamedTuple):
 
 
 SEARCH_SPEED = 0.15  # [m/s] at which a foot without contact sinks
+# [m/s] the same on a steep slope: a contact is known 0.05 to 0.1 s late, and a fast foot pushes the body off the others
+LANDING_SPEED = 0.08  # of a foot that has not touched yet, within ROUGH_HEIGHT of where it was to touch down
+SPARE_SPEED = 0.02  # of one that has lost contact while enough others support the robot ...
+SPARE_TIME_S = 0.4  # ... for this long
 SEARCH_ACCELERATION = 6.0  # [m/s^2] of the foot when the search begins
 TOUCH_DOWN_DELAY_S = 0.03  # without contact, after which a foot that has just landed on flat ground searches ...
 LOST_CONTACT_DELAY_S = 0.1  # ... and one that has already had contact
@@ -183,11 +187,13 @@ def search_ground(
     leaving: bool,
     roughness: float,
     depth: float,
+    gentle: float = 0.0,
+    spare: bool = False,
 ) -> None:
     """Lowers a planted foot without contact for `dt` [s].
 
     `leaving` is true for a foot that is due to lift off soon; `roughness` (0 to 1) shortens the delay; `depth` [m] is
-    the limit below the plane.
+    the limit below the plane. With `gentle` (0 to 1) it is slow near the ground; `spare`: the others support the robot.
 
     The sinking speed follows a goal with bounded acceleration. The goal stops the foot at its limit: with a
     deceleration a it may be sqrt(2 a r) when r remains, and less than r / dt so that the last tick does not overshoot.
@@ -210,7 +216,12 @@ def search_ground(
         # the way in this tick, and that of braking from full speed after it
         ahead = SEARCH_REACH_MARGIN + SEARCH_SPEED * (dt + SEARCH_SPEED / (2.0 * CONTACT_DECELERATION))
         if remaining > 0.0 and reach.includes(leg, foot, foot.z - ahead):
-            goal = min(SEARCH_SPEED, math.sqrt(2.0 * CONTACT_DECELERATION * remaining), remaining / dt)
+            most = SEARCH_SPEED
+            if contact.touched and spare and contact.without_contact < SPARE_TIME_S:
+                most += gentle * (SPARE_SPEED - SEARCH_SPEED)
+            elif not contact.touched and abs(foot.z) < ROUGH_HEIGHT:
+                most += gentle * (LANDING_SPEED - SEARCH_SPEED)
+            goal = min(most, math.sqrt(2.0 * CONTACT_DECELERATION * remaining), remaining / dt)
     # A foot that still rises brakes as one that has touched; the start of a search must not pull at the leg.
     acceleration = SEARCH_ACCELERATION if speed >= 0.0 else CONTACT_DECELERATION
     speed = min(max(goal, speed - CONTACT_DECELERATION * dt), speed + acceleration * dt)
@@ -383,6 +394,7 @@ class TerrainAdaptation(Copyable):
         self.contacts: Sequence[bool] | None = None  # by foot; None: unknown
         self.roughness = 0.0  # of the ground, from 0 (flat) to 1
         self.probing = False  # whether a foot feels for ground that nothing is known about: others wait for it
+        self.steepness = 0.0  # of its slope, from 0 to 1, see `steepness`
         self.feet = [FootContact() for _ in range(count)]
         self._lift_off_delay = LiftOffDelay()
         self._plane = SupportPlane()
@@ -417,6 +429,13 @@ class TerrainAdaptation(Copyable):
         """Returns True if a foot (row) is known to touch the ground."""
         return self.contacts is not None and self.contacts[leg]
 
+    def bearing(self, feet: Sequence[Foot]) -> list[bool]:
+        """Returns which feet bear load: those that have touched the ground since they were planted, or just lost it."""
+        return [
+            foot.state.planted and contact.touched and contact.without_contact < LOST_CONTACT_DELAY_S
+            for foot, contact in zip(feet, self.feet, strict=True)
+        ]
+
     def delays_lift_off(self, feet: Sequence[Foot], lifting_off: Collection[int], dt: float, max_delay: float) -> bool:
         """Returns True if lift-offs must wait for other feet to touch, at most `max_delay` [s]; see `LiftOffDelay`."""
         return self._lift_off_delay.update(
@@ -444,6 +463,7 @@ class TerrainAdaptation(Copyable):
             self._fade(feet, dt)
             return
         self._faded = 0.0
+        bearing = self.bearing(feet)
         for leg, (foot, contact) in enumerate(zip(feet, self.feet, strict=True)):
             if not contact.search_begun:
                 search_ground(
@@ -456,6 +476,8 @@ class TerrainAdaptation(Copyable):
                     leaving=until[leg] < SEARCH_END,
                     roughness=self.roughness,
                     depth=self.max_offset,
+                    gentle=self.steepness,
+                    spare=sum(bearing) - bearing[leg] >= MIN_SUPPORTING_FEET,
                 )
             contact.search_begun = False
             self._note_touch_down(foot, contact, contacts[leg])

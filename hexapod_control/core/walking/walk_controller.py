@@ -273,7 +273,10 @@ class WalkController(Copyable):
         # After the start: the twist stays zero until the clock runs, or planted feet would be dragged.
         self._change_speed(dt, limit, strides)
         motion.twist_is_zero = speed.command.is_zero and speed.twist.is_zero
-        slope = body.slope if motion.running else LEVEL
+        motion.note_slope(body.slope)
+        # Legs that hold their loads do not give way on a slope, see `HeldLoads`.
+        left = 1.0 if motion.terrain is None else 1.0 - motion.terrain.steepness
+        slope = (left * body.slope[0], left * body.slope[1]) if motion.running else LEVEL
         gait = motion.clock.gait  # read again, as it may have changed
         drift = self._capabilities.drift.get(gait.name, ZERO)
         twist = compensated_twist(robot, gait, speed.swing_time, self.corrected(speed.twist), slope, drift)

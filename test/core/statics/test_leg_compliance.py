@@ -15,6 +15,7 @@ from hexapod_control.core.statics.leg_compliance import (
     compensated_twist,
     compliance,
     foot_jacobian,
+    holding_angles,
     mean_compliance,
     slip_compensation,
 )
@@ -40,6 +41,23 @@ def test_a_foot_under_a_force_moves_by_what_each_servo_gives_way_to_its_torque(n
         assert jacobian[:, k] == pytest.approx((after - before) / 1e-4, abs=1e-4)
     turns = [column @ force / joint.stiffness for column, joint in zip(jacobian.T, leg.joints, strict=True)]
     assert compliance(leg, JOINTS) @ force == pytest.approx(jacobian @ turns)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("row", [0, 4])
+def test_a_leg_that_holds_a_force_turns_every_servo_by_what_it_gives_way_and_by_its_slack(name, row):
+    leg, force = robot(name).legs[row], np.array([3.0, -2.0, 5.0])
+    torques = -foot_jacobian(leg, JOINTS).T @ force
+    held = holding_angles(leg, JOINTS, tuple(force))
+    rigid = [torque / joint.stiffness for torque, joint in zip(torques, leg.joints, strict=True)]
+    slack = [0.5 * joint.traits.backlash + joint.traits.dead_band for joint in leg.joints]
+    for angle, given, play in zip(held, rigid, slack, strict=True):
+        assert abs(given) <= abs(angle) <= abs(given) + play and angle * given >= 0.0
+    strong = holding_angles(leg, JOINTS, tuple(1e3 * force))
+    assert strong == pytest.approx(
+        [1e3 * given + math.copysign(play, given) for given, play in zip(rigid, slack, strict=True)], rel=1e-4
+    )
+    assert holding_angles(leg, JOINTS, (0.0, 0.0, 0.0)) == (0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 from support.drives import ROBOTS, robot
 
+from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.leg_kinematics import hip_to_base, leg_forward
+from hexapod_control.core.kinematics.whole_body import standing_joints
 from hexapod_control.core.statics.static_stability import (
     center_of_mass,
     convex_hull,
     direction_inwards,
     foot_loads,
     static_margin,
+    weight_on_ground,
 )
 
 SQUARE = [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)]
@@ -35,6 +38,18 @@ def test_the_hull_contains_every_point_and_turns_left_everywhere():
         points = [(rng.uniform(-1, 1), rng.uniform(-1, 1)) for _ in range(rng.randrange(3, 9))]
         corners = convex_hull(points)
         assert all(static_margin(corners, p) >= -1e-12 for p in points)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_on_a_slope_the_weight_meets_the_ground_downhill_by_its_height_and_the_slope(name):
+    machine = robot(name)
+    joints = standing_joints(machine)
+    placement = Placement(NEUTRAL, machine.walk.height)
+    x, y, z = placement.to_footprint(*center_of_mass(machine, joints))
+    assert weight_on_ground(machine, joints, placement, None) == pytest.approx((x, y))
+    up, across = (0.0, -0.4), (0.3, 0.0)  # nose up; the left side up
+    assert weight_on_ground(machine, joints, placement, up) == pytest.approx((x - z * math.tan(0.4), y))
+    assert weight_on_ground(machine, joints, placement, across) == pytest.approx((x, y - z * math.tan(0.3)))
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -7,7 +7,7 @@ from support.drives import DT, robot
 
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.whole_body import standing_joints
-from hexapod_control.core.walking.load_sharing import LegStiffness, LoadedTick, LoadSharing
+from hexapod_control.core.walking.load_sharing import HeldLoads, LegStiffness, LoadedTick, LoadSharing
 
 MACHINE = robot("phantomx")
 ROWS = tuple(range(len(MACHINE.legs)))
@@ -130,3 +130,27 @@ def test_published_joints_are_trimmed_and_measured_ones_are_what_was_planned():
     moved = forward(MACHINE, published) - forward(MACHINE, planned)
     assert np.abs(moved[:, 2] - heights).max() > 0.0005, "it depends on the reach"
     assert sharing.without_trims(tuple(published.ravel().tolist())) == pytest.approx(planned.ravel(), abs=1e-5)
+
+
+def test_legs_take_up_and_give_back_what_they_hold_without_a_jump_and_others_do_not_move():
+    held = HeldLoads(MACHINE)
+    goal = (0.02, -0.05, 0.03)
+    found = [STANDING]
+    for tick in range(100):
+        held.step(DT, (1, 4) if tick < 50 else (), (goal, goal) if tick < 50 else ())
+        found.append(held.applied(STANDING))
+    moved = np.array(found) - STANDING
+    assert moved[50, 1] == pytest.approx(goal, rel=1e-3) and moved[50, 4] == pytest.approx(goal, rel=1e-3)
+    assert not moved[:, [0, 2, 3, 5]].any() and not moved[-1].any() and not held.active
+    assert np.abs(np.diff(moved, axis=0)).max() < 0.65 * max(map(abs, goal)), "no target jumps"
+
+
+def test_while_the_load_moves_from_leg_to_leg_what_they_hold_together_does_not_change():
+    held = HeldLoads(MACHINE)
+    goal = (0.02, -0.05, 0.03)
+    for _ in range(50):
+        held.step(DT, (0, 2, 4), (goal,) * 3)
+    for _ in range(50):
+        held.step(DT, (1, 3, 5), (goal,) * 3)
+        assert held.angles.sum(axis=0) == pytest.approx(3.0 * np.array(goal), rel=1e-3)
+    assert held.angles[1] == pytest.approx(goal, rel=1e-3)

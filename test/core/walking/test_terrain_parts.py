@@ -12,6 +12,7 @@ from hexapod_control.core.gait.swing_trajectory import SMOOTH, SwingTiming
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
+from hexapod_control.core.statics.leg_compliance import steepness
 from hexapod_control.core.walking.body.body_levelling import BodyLevelling
 from hexapod_control.core.walking.feet.foot_motion import advance_drop
 from hexapod_control.core.walking.foot import STANCE, Dropping, Foot, Swing
@@ -413,15 +414,19 @@ class Asked:
         return True
 
 
-def heights_without_contact(contact, ticks, roughness=0.0, dt=0.008, reaches=None):
+def heights_without_contact(contact, ticks, roughness=0.0, dt=0.008, reaches=None, **slope):
     """Heights [m] of a planted foot without contact."""
-    foot, found = Foot(0.1, 0.2, 0.0), []
+    foot, found, legs = Foot(0.1, 0.2, 0.0), [], reaches or Asked()
     for _ in range(ticks):
         search_ground(
-            0, foot, contact, dt, reaches or Asked(), touches=False, leaving=False, roughness=roughness, depth=0.04
+            0, foot, contact, dt, legs, touches=False, leaving=False, roughness=roughness, depth=0.04, **slope
         )
         found.append(foot.z)
     return found
+
+
+def speeds_of(heights):
+    return [(a - b) / 0.008 for a, b in pairwise(heights)]
 
 
 @pytest.mark.parametrize(("touched", "roughness", "delay"), [(False, 0.0, 0.03), (True, 0.0, 0.1), (True, 0.5, 0.05)])
@@ -429,9 +434,28 @@ def test_a_foot_without_contact_searches_after_its_delay_with_bounded_accelerati
     heights = heights_without_contact(FootContact(touched=touched), 30, roughness)
     waits = math.floor(delay / 0.008)
     assert heights[waits - 1] == 0.0 > heights[waits]
-    speeds = [(a - b) / 0.008 for a, b in pairwise(heights[waits - 1 : waits + 6])]
-    assert speeds == pytest.approx([0.048, 0.096, 0.144, 0.15, 0.15, 0.15])
+    assert speeds_of(heights[waits - 1 : waits + 6]) == pytest.approx([0.048, 0.096, 0.144, 0.15, 0.15, 0.15])
     assert heights_without_contact(FootContact(touched=False), 1, 1.0)[0] < 0.0
+
+
+@pytest.mark.parametrize("gentle", [0.0, 0.5, 1.0])
+def test_on_a_slope_a_foot_searches_gently_until_it_has_missed_the_ground_by_ten_millimetres(gentle):
+    heights = heights_without_contact(FootContact(touched=False), 60, gentle=gentle)
+    speeds = speeds_of(heights)
+    near = [speed for speed, height in zip(speeds, heights, strict=False) if height > -0.01]
+    assert max(near) == pytest.approx(0.15 - 0.07 * gentle) and max(speeds) == pytest.approx(0.15)
+
+
+def test_on_a_slope_a_foot_that_has_lost_contact_searches_slowly_while_the_others_support_the_robot():
+    for spare, fastest in ((True, 0.02), (False, 0.15)):
+        speeds = speeds_of(heights_without_contact(FootContact(), 45, gentle=1.0, spare=spare))
+        assert max(speeds) == pytest.approx(fastest)
+    assert max(speeds_of(heights_without_contact(FootContact(), 70, gentle=1.0, spare=True))) == pytest.approx(0.15)
+
+
+def test_ground_is_steep_from_what_blocks_do_not_tilt_the_robot_by():
+    assert [steepness((math.radians(a), math.radians(b))) for a, b in ((5, 6), (0, -14), (30, 0))] == [0.0, 1.0, 1.0]
+    assert steepness((0.0, math.radians(11.0))) == pytest.approx(0.5)
 
 
 def test_a_foot_searches_only_where_it_could_stop_eight_millimetres_before_the_end_of_its_reach():

@@ -38,6 +38,7 @@ from hexapod_control.core.gait.swing_trajectory import (
 )
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp, moved_point
 from hexapod_control.core.robot import Point, Vector
+from hexapod_control.core.statics.leg_compliance import steepness
 from hexapod_control.core.walking.foot import STANCE, Dropping, Foot, Guided, SeenFoothold, Stance, Swing
 from hexapod_control.core.walking.terrain import HeightReach, TerrainAdaptation
 from hexapod_control.core.workspace.stance_regions import StanceRegions
@@ -391,6 +392,12 @@ class FootMotion(Copyable):
             self.terrain.contacts = contacts
             if self.terrain.even:
                 self.terrain = None
+
+    def note_slope(self, slope: Point) -> None:
+        """Takes roll and pitch [rad] of the ground; where it is seen to be uneven they say little about it."""
+        if self.terrain is not None:
+            uneven = any([seen is not None and not seen.even for seen in self.seen])
+            self.terrain.steepness = 0.0 if uneven else steepness(slope)
 
     def follow_terrain(self, dt: float, reach: HeightReach) -> None:
         """Makes the feet follow the ground for `dt` [s], after a step; `reach` limits their heights."""
