@@ -9,8 +9,9 @@ WATCHED_S. From it are subtracted
   sway to and fro, which is no slip;
 - the work of the standing legs along the course over the weight, which is a way, too: that by which the same work would
   lift the robot, less what its tilt shows that it climbs. Where a post, a ceiling or a rope holds the body, all feet
-  slip alike, and seem to make way; but they push with as much as friction allows, 0.4 to 1 of the weight. A free walk
-  needs less than 0.1, at top speed up to HARD_PUSH; only what is above it counts as held.
+  slip alike, and seem to make way; but a leg is off its target, and they push with as much as friction allows, 0.4 to 1
+  of the weight. A free walk needs less than 0.1, at top speed up to HARD_PUSH; worn servos seem to push more than they
+  do, in all legs alike. So a push counts above HARD_PUSH if a leg is held, else above HARDER_PUSH.
 
 On flat ground 0.4 to 1 of the way is left, before obstacles at most MIN_SHARE within seconds. Times in which fewer
 than two feet bear load count as no way. It needs the loads of the feet: without them every planned foot counts, and
@@ -40,7 +41,8 @@ FEW_MIN_SHARE = 0.3  # ... and less of it suffices
 PART_S = 0.5  # of the watched time, after which it is judged again
 LAST_PARTS = 2  # in which a robot that makes way has come free
 MIN_SHARE = 0.35  # of the executed way, that is left
-HARD_PUSH = 0.3  # of the weight: more than a free walk needs at top speed
+HARD_PUSH = 0.3  # of the weight: more than a free walk needs at top speed ...
+HARDER_PUSH = 0.45  # ... also with worn servos
 UNKNOWN_SLOPE = math.sin(math.radians(15.0))  # which a robot may climb whose tilt is unknown
 HELD_SHARE = 0.6  # the same for a robot that drags a leg along, which is held ...
 HELD_PARTS = 0.75  # ... in this share of the watched time ...
@@ -164,7 +166,8 @@ class ProgressWatch(Copyable):
         if time < self._watched - 0.5 * PART_S or known < MIN_KNOWN_SHARE * time or way <= 0.0:
             return
         share = made * time / known / way
-        pushed = pushed if pushed > HARD_PUSH * way else 0.0
+        held, off = self._held()
+        pushed = pushed if pushed > (HARD_PUSH if held else HARDER_PUSH) * way else 0.0
         left = share - pushed / way
         least = HELD_SHARE if self._drags_a_leg() else self._least
         if left >= least or wanted - left * way < MIN_MISSED * self.radius:
@@ -175,7 +178,7 @@ class ProgressWatch(Copyable):
         part = 100.0 * max(share, 0.0)
         text = f"the robot makes no way: in {self._watched:g} s its feet have made {part:.0f} % of it"
         remedy = "it stops; drive another way, or lift it over, then command zero before the same way again"
-        mishap = Mishap(MishapKind.HINDERED, f"{text}; {self._cause(sample, pushed / way)}: {remedy}")
+        mishap = Mishap(MishapKind.HINDERED, f"{text}; {_cause(sample, held, off, pushed / way)}: {remedy}")
         self.refused.refuse(sample.executed, mishap)
         self.rest()
 
@@ -185,26 +188,26 @@ class ProgressWatch(Copyable):
         held = [[error > max(DRAGGED_RAD, HELD_RATIO * median(errors)) for error in errors] for errors in parts]
         return any(sum(leg) >= HELD_PARTS * len(self._parts) for leg in zip(*held, strict=True))
 
-    def _cause(self, sample: ProgressSample, push: float) -> str:
-        """What is known of the cause; `push` is that of the legs as a share of the weight."""
+    def _held(self) -> tuple[list[str], float]:
+        """The legs that are held, by their joints, and how far [rad] the farthest joint of all is off its target."""
         columns = [part.errors for part in self._parts if part.errors]
         errors = list(map(max, zip(*columns, strict=True))) if columns else [0.0]
         usual = median(errors)
-        held = [
-            name for name, error in zip(self._names, errors, strict=False) if error > max(HELD_RAD, HELD_RATIO * usual)
-        ]
-        known = []
-        if held:
-            legs = " and ".join(held)
-            off = math.degrees(max(errors))
-            known.append(
-                f"{legs} {'is' if len(held) == 1 else 'are'} held, up to {off:.0f} deg off target, as at an edge"
-            )
-        if push > HARD_PUSH:
-            known.append(f"its legs push with {100.0 * push:.0f} % of its weight, so something holds its body or a leg")
-        slope = 0.0 if sample.tilt is None else tilt_angle(*sample.tilt)
-        if slope > STEEP_RAD:
-            known.append(f"the ground may be too steep, the body tilts by {math.degrees(slope):.0f} deg")
-        if sample.slipping:
-            known.append("feet slip")
-        return " and ".join(known) or "no sensor tells why: look for an edge, a rope or slippery ground"
+        pairs = zip(self._names, errors, strict=False)
+        return [name for name, error in pairs if error > max(HELD_RAD, HELD_RATIO * usual)], max(errors)
+
+
+def _cause(sample: ProgressSample, held: Sequence[str], off: float, push: float) -> str:
+    """What is known of the cause: legs that are held by up to `off` [rad], the push as a share of the weight."""
+    known = []
+    if held:
+        are = "is" if len(held) == 1 else "are"
+        known.append(f"{' and '.join(held)} {are} held, up to {math.degrees(off):.0f} deg off target, as at an edge")
+    if push > HARD_PUSH:
+        known.append(f"its legs push with {100.0 * push:.0f} % of its weight, so something holds its body or a leg")
+    slope = 0.0 if sample.tilt is None else tilt_angle(*sample.tilt)
+    if slope > STEEP_RAD:
+        known.append(f"the ground may be too steep, the body tilts by {math.degrees(slope):.0f} deg")
+    if sample.slipping:
+        known.append("feet slip")
+    return " and ".join(known) or "no sensor tells why: look for an edge, a rope or slippery ground"

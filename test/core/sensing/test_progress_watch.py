@@ -68,6 +68,11 @@ def test_feet_that_all_slip_alike_make_no_way_as_they_push_hard_and_a_slope_that
     assert after(4.5, 0.9, slip=0.1, push=1.1, tilt=uphill).refused.mishap.kind is MishapKind.HINDERED
 
 
+def test_worn_servos_that_seem_to_push_are_no_mishap_unless_a_leg_is_held():
+    assert after(20.0, 0.65, push=0.4).refused.mishap is None
+    assert after(4.5, 0.65, push=0.4, errors=AT_EDGE).refused.mishap.kind is MishapKind.HINDERED
+
+
 def test_without_a_tilt_a_slope_counts_as_a_reason_to_push():
     assert after(20.0, 0.9, slip=0.1, push=0.4, tilt=None).refused.mishap is None
     assert after(4.5, 0.7, slip=0.15, push=1.0, tilt=None).refused.mishap.kind is MishapKind.HINDERED
