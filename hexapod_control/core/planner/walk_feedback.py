@@ -108,7 +108,9 @@ class WalkFeedback(Copyable):
             pushed = tracking.work(executed.scaled(dt)) / self._weight
             # Feet that walk faster by the correction are to make more way.
             due = walk.corrected(plan.twist)
-            seen = ProgressSample(due, walk.wanted, way, tracking.slip, pushed, tracking.errors, imu.tilt, watch.slips)
+            seen = ProgressSample(
+                due, walk.wanted, way, tracking.slip, pushed, tracking.errors, imu.tilt, watch.slips, clock.phase
+            )
             self.progress.step(dt, seen)
         else:
             self.progress.rest()

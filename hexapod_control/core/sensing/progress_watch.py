@@ -2,7 +2,7 @@
 """Notices that the robot makes no way: it marches, but its feet do not carry the body, or it is to walk and stands.
 
 The way that the standing feet make under the body, by their measured joints, is compared with the executed one over
-WATCHED_S. From it are subtracted
+WATCHED_S or two gait cycles, whichever is longer. From it are subtracted
 
 - the way that feet slip from where they touched down. Feet that press against a riser bear load and stay under the
   body, while others slip: the body makes no way, although the mean of the feet makes up to half of it. Play lets feet
@@ -34,10 +34,9 @@ from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind, tilt_angle
 
-WATCHED_S = 4.0
-FEW_LEGS = 4  # stand on two feet at times, which tell less of the way ...
-FEW_WATCHED_S = 5.0  # ... so more of it is watched ...
-FEW_MIN_SHARE = 0.3  # ... and less of it suffices
+WATCHED_S = 4.0  # at least ...
+WATCHED_CYCLES = 2.0  # ... and so many gait cycles, within which the way that feet tell comes and goes ...
+MOST_WATCHED_S = 8.0  # ... but at most so long
 PART_S = 0.5  # of the watched time, after which it is judged again
 LAST_PARTS = 2  # in which a robot that makes way has come free
 MIN_SHARE = 0.35  # of the executed way, that is left
@@ -68,6 +67,7 @@ class ProgressSample:
     errors: Sequence[float] | None  # [rad] by which a joint of each leg is off its target, at most; None: unknown
     tilt: tuple[float, float] | None  # [rad] roll and pitch; None: unknown
     slipping: bool
+    phase: float  # of the gait, in [0, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,7 @@ class _Part:
     wanted: float = 0.0  # [m] the same of the wanted twist
     made: float = 0.0  # [m] measured, along the executed motion, less the slip
     pushed: float = 0.0  # [m] by the work against what holds the body
+    cycles: float = 0.0  # of the gait
     errors: tuple[float, ...] = ()  # [rad] largest of each leg
 
 
@@ -114,12 +115,10 @@ class ProgressWatch(Copyable):
     def __init__(self, robot: Robot) -> None:
         """Starts without a mishap."""
         self._names = robot.leg_names
-        few = len(robot.legs) <= FEW_LEGS
-        self._watched = FEW_WATCHED_S if few else WATCHED_S  # [s]
-        self._least = FEW_MIN_SHARE if few else MIN_SHARE
         self.radius = robot.foothold_radius  # [m]
         self._parts: list[_Part] = []
         self._now = _Part()
+        self._phase: float | None = None  # in the tick before
         self.refused = RefusedCourse(robot.foothold_radius)  # on which the robot has made no way
         self.stood = 0.0  # [s] for which it is to walk and does not move
 
@@ -127,6 +126,7 @@ class ProgressWatch(Copyable):
         """Forgets the way so far: the robot does not walk."""
         self._parts = []
         self._now = _Part()
+        self._phase = None
 
     def step(self, dt: float, sample: ProgressSample) -> None:
         """Processes a tick of `dt` [s] of a walk."""
@@ -146,12 +146,17 @@ class ProgressWatch(Copyable):
             wanted=now.wanted + sample.wanted.foot_speed(self.radius) * dt,
             made=now.made + made,
             pushed=now.pushed + sample.pushed - climbed,
+            cycles=now.cycles + (0.0 if self._phase is None else (sample.phase - self._phase) % 1.0),
             errors=tuple(map(max, now.errors, errors)) if now.errors and errors else now.errors or errors,
         )
+        self._phase = sample.phase
         if self._now.time >= PART_S:
-            self._parts = [*self._parts, self._now][-round(self._watched / PART_S) :]
+            self._parts.append(self._now)
+            while _suffice(self._parts[1:]):
+                del self._parts[0]
             self._now = _Part()
-            self._judge(sample)
+            if _suffice(self._parts):
+                self._judge(sample)
 
     def stand(self, wanted: Twist, cause: str) -> None:
         """Notes that the robot is to walk and has not moved for STANDS_S; `cause` says why."""
@@ -163,20 +168,20 @@ class ProgressWatch(Copyable):
     def _judge(self, sample: ProgressSample) -> None:
         names = ("time", "known", "way", "wanted", "made", "pushed")
         time, known, way, wanted, made, pushed = (sum(getattr(part, name) for part in self._parts) for name in names)
-        if time < self._watched - 0.5 * PART_S or known < MIN_KNOWN_SHARE * time or way <= 0.0:
+        if known < MIN_KNOWN_SHARE * time or way <= 0.0:
             return
         share = made * time / known / way
         held, off = self._held()
         pushed = pushed if pushed > (HARD_PUSH if held else HARDER_PUSH) * way else 0.0
         left = share - pushed / way
-        least = HELD_SHARE if self._drags_a_leg() else self._least
+        least = HELD_SHARE if self._drags_a_leg() else MIN_SHARE
         if left >= least or wanted - left * way < MIN_MISSED * self.radius:
             return
         last = self._parts[-LAST_PARTS:]
         if sum(part.made - max(part.pushed, 0.0) - least * part.way for part in last) >= 0.0:
             return  # it has come free
         part = 100.0 * max(share, 0.0)
-        text = f"the robot makes no way: in {self._watched:g} s its feet have made {part:.0f} % of it"
+        text = f"the robot makes no way: in {time:.0f} s its feet have made {part:.0f} % of it"
         remedy = "it stops; drive another way, or lift it over, then command zero before the same way again"
         mishap = Mishap(MishapKind.HINDERED, f"{text}; {_cause(sample, held, off, pushed / way)}: {remedy}")
         self.refused.refuse(sample.executed, mishap)
@@ -195,6 +200,13 @@ class ProgressWatch(Copyable):
         usual = median(errors)
         pairs = zip(self._names, errors, strict=False)
         return [name for name, error in pairs if error > max(HELD_RAD, HELD_RATIO * usual)], max(errors)
+
+
+def _suffice(parts: Sequence[_Part]) -> bool:
+    """Whether the way of these parts is enough to judge by."""
+    time = sum([part.time for part in parts])
+    cycles = sum([part.cycles for part in parts])
+    return time > WATCHED_S - 0.5 * PART_S and (cycles >= WATCHED_CYCLES or time > MOST_WATCHED_S - 0.5 * PART_S)
 
 
 def _cause(sample: ProgressSample, held: Sequence[str], off: float, push: float) -> str:

@@ -17,13 +17,26 @@ DRAGGED = (0.3, 0.1, 0.05, 0.05, 0.03, 0.05)
 AT_EDGE = (0.12, 0.03, 0.03, 0.12, 0.03, 0.03)
 
 
-def after(seconds, share, *, slip=0.0, push=0.0, twist=AHEAD, errors=FREE, tilt=(0.0, 0.0), slipping=False, watch=None):
+def after(
+    seconds,
+    share,
+    *,
+    slip=0.0,
+    push=0.0,
+    twist=AHEAD,
+    errors=FREE,
+    tilt=(0.0, 0.0),
+    slipping=False,
+    cycle=1.0,
+    watch=None,
+):
     """The watch after some seconds; measured way, slip and push are shares of the executed way; None: unknown."""
     watch = watch or ProgressWatch(MACHINE)
-    for _ in range(round(seconds / DT)):
+    for tick in range(round(seconds / DT)):
+        phase = tick * DT / cycle % 1.0
         moved = None if share is None else twist.scaled(share * DT)
         way = twist.vx * DT
-        watch.step(DT, ProgressSample(twist, twist, moved, slip * way, push * way, errors, tilt, slipping))
+        watch.step(DT, ProgressSample(twist, twist, moved, slip * way, push * way, errors, tilt, slipping, phase))
     return watch
 
 
@@ -55,6 +68,13 @@ def test_a_robot_that_has_come_free_in_the_last_second_walks_on():
     assert after(4.5, 0.0).refused.mishap.kind is MishapKind.HINDERED
 
 
+def test_a_slow_gait_is_watched_for_two_cycles_and_a_gait_that_stands_still_for_eight_seconds():
+    assert after(5.5, 0.1, cycle=3.0).refused.mishap is None
+    assert after(6.6, 0.1, cycle=3.0).refused.mishap.kind is MishapKind.HINDERED
+    assert after(7.5, 0.1, cycle=1e6).refused.mishap is None
+    assert after(8.5, 0.1, cycle=1e6).refused.mishap.kind is MishapKind.HINDERED
+
+
 def test_feet_of_which_some_stay_under_the_body_while_others_slip_make_no_way():
     assert after(7.0, 0.5, slip=0.3).refused.mishap.kind is MishapKind.HINDERED
     assert after(20.0, 0.5, slip=0.05).refused.mishap is None
@@ -82,19 +102,21 @@ def test_a_robot_whose_feet_hardly_bear_load_makes_no_way_and_without_samples_it
     watch = ProgressWatch(MACHINE)
     for tick in range(round(7.0 / DT)):
         moved = AHEAD.scaled(DT) if tick % 5 == 0 else ZERO
-        watch.step(DT, ProgressSample(AHEAD, AHEAD, moved, 0.0, 0.0, FREE, (0.0, 0.0), False))
+        watch.step(DT, ProgressSample(AHEAD, AHEAD, moved, 0.0, 0.0, FREE, (0.0, 0.0), False, tick * DT % 1.0))
     assert watch.refused.mishap.kind is MishapKind.HINDERED
     watch = ProgressWatch(MACHINE)
     for tick in range(round(7.0 / DT)):
         moved = AHEAD.scaled(0.1 * DT) if tick % 5 == 0 else None
-        watch.step(DT, ProgressSample(AHEAD, AHEAD, moved, 0.0, 0.0, FREE, (0.0, 0.0), False))
+        watch.step(DT, ProgressSample(AHEAD, AHEAD, moved, 0.0, 0.0, FREE, (0.0, 0.0), False, tick * DT % 1.0))
     assert watch.refused.mishap is None
 
 
 def test_a_robot_that_hardly_moves_as_its_feet_are_not_where_they_should_be_makes_no_way():
     watch = ProgressWatch(MACHINE)
-    for _ in range(round(4.5 / DT)):
-        watch.step(DT, ProgressSample(AHEAD.scaled(0.1), AHEAD, ZERO, 0.0, 0.0, FREE, (0.0, 0.0), False))
+    for tick in range(round(4.5 / DT)):
+        watch.step(
+            DT, ProgressSample(AHEAD.scaled(0.1), AHEAD, ZERO, 0.0, 0.0, FREE, (0.0, 0.0), False, tick * DT % 1.0)
+        )
     assert watch.refused.mishap.kind is MishapKind.HINDERED
 
 
