@@ -82,7 +82,7 @@ mutation: $(VENV)/.package $(VENV)/.test
 
 # Style, the colcon build and tests that only compute run at idle priority, beside the tests that wait in real time.
 # Of the latter, heavy tests start whole graphs and come after the others. The names of repeated tests are printed last.
-test: $(VENV)/.package $(VENV)/.test $(if $(WITH_ROS),,$(if $(shell command -v c++),$(VENV)/.actions $(VENV)/.grid_map))
+test: $(VENV)/.package $(VENV)/.test $(if $(WITH_ROS),,$(if $(shell command -v c++),$(VENV)/.actions $(VENV)/.test_messages))
 	@rm -f $(REPETITION); result=0; $(MAKE) --no-print-directory -j 2 real_time at_idle_priority || result=$$?; \
 	if [ -s $(REPETITION) ]; then echo "Tests that failed and passed when repeated alone:"; cat $(REPETITION); fi; \
 	exit $$result
@@ -177,11 +177,11 @@ $(VENV)/.actions: scripts/messages.sh $(shell find msgs -type f) | $(VENV)/.pack
 	@$(PIP) ".[actions$(if $(filter-out jazzy,$(DISTRO)),-$(DISTRO))]"; rm -rf build *.egg-info; scripts/messages.sh $(VENV) msgs/hexapod_msgs
 	@touch $@
 
-# Messages of an optional package that has no wheels, for its tests.
-GRID_MAP := test/data/grid_map_msgs
-$(VENV)/.grid_map: scripts/messages.sh $(shell find $(GRID_MAP) -type f) | $(VENV)/.actions
-	@echo "generating the types of grid_map_msgs for $(notdir $(VENV)) ..."
-	@scripts/messages.sh $(VENV) $(GRID_MAP)
+# Messages of optional packages that have no wheels, for their tests.
+TEST_MESSAGES := test/data/grid_map_msgs test/data/nav2_msgs
+$(VENV)/.test_messages: scripts/messages.sh $(shell find $(TEST_MESSAGES) -type f) | $(VENV)/.actions
+	@echo "generating the types of $(notdir $(TEST_MESSAGES)) for $(notdir $(VENV)) ..."
+	@scripts/messages.sh $(VENV) $(TEST_MESSAGES)
 	@touch $@
 
 # Collecting the tests compiles them; without it every worker of the first `make test` would compile all of them.
