@@ -25,7 +25,7 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.frame_tree import FramePose
 from hexapod_control.core.kinematics.leg_kinematics import forward
-from hexapod_control.core.kinematics.se2 import Twist, wrap
+from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, wrap
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.cameras import USUAL_CAMERAS, optical_rotation
@@ -55,6 +55,8 @@ FALL_TILT_RAD = math.radians(50.0)
 SIDE_M = 2.4  # of the true map around the robot
 RENEWED_S = 0.5  # period of the true map
 STILL_S = 2.0  # after which a robot that was told to walk counts as stopped
+AGAIN_S = 30.0  # for which a robot that has stopped at an edge is told to walk on ...
+ZERO_S = 2.0  # ... with a zero command in every so many seconds
 
 
 class TrueMap:
@@ -263,6 +265,18 @@ def world_of(options: argparse.Namespace, robot: Robot, seed: int) -> WorldSetti
     ).fitted(robot)
 
 
+def command(speed: float, at: Pose, direction: float, turn: float | None) -> Twist:
+    """The command at a pose: a speed [m/s] in a direction [rad], with a turn [rad/s], or back to the line ahead."""
+    if turn is None:
+        turn = max(-0.3, min(0.3, -at.yaw if direction else -at.yaw - 0.8 * at.y))
+    return Twist(speed * math.cos(direction), speed * math.sin(direction), turn)
+
+
+def lowest(simulation: Simulation) -> float:
+    """Height [m] of the lowest foot."""
+    return min(float(simulation.data.xpos[foot][2]) for foot in simulation.world.feet)
+
+
 def walk(
     run: SensingLockstep,
     seed: int,
@@ -272,7 +286,7 @@ def walk(
 ) -> Walk:
     """Walks over a course, which it passes at its end; or to the edge of the table, where it passes by stopping.
 
-    `watch` is called after each tick.
+    There the command is tried again for AGAIN_S, with a zero in every ZERO_S. `watch` is called after each tick.
     """
     simulation, planner = run.simulation, run.planner
     source: TrueMap | CameraMap | None = TrueMap(simulation) if options.map == "true" else None
@@ -283,17 +297,17 @@ def walk(
     turn = float(random.choice((0.0, 0.05, -0.05)))
     edge = options.world == "table"
     across = heading / 3.0 if options.world == "slope" else 0.0  # up to 60 degrees from straight up or down
-    most = 60.0 if edge else 1.5 * course.goal / options.speed / math.cos(across) + 20.0
+    most = 60.0 + AGAIN_S if edge else 1.5 * course.goal / options.speed / math.cos(across) + 20.0
     result = Walk()
     start = simulation.time
     still: deque[bool] = deque(maxlen=round(STILL_S / CONTROL_PERIOD_S))
     before = simulation.data.qpos[:3].copy()
+    reached = math.inf  # [s] when the robot has stopped at the edge
     while simulation.time - start < most:
         at = planar_pose(simulation)
-        ahead = -at.yaw if across else -at.yaw - 0.8 * at.y
-        steer = max(-0.3, min(0.3, ahead))
-        direction, turning = (heading, turn) if edge else (across, steer)
-        planner.command(Twist(options.speed * math.cos(direction), options.speed * math.sin(direction), turning))
+        since = simulation.time - reached
+        wanted = command(options.speed, at, heading if edge else across, turn if edge else None)
+        planner.command(ZERO if since % ZERO_S < CONTROL_PERIOD_S else wanted)
         seen = source.see() if source is not None else None
         if seen is not None:
             grid, base = seen
@@ -312,14 +326,14 @@ def walk(
         stopped = len(still) == still.maxlen and all(still)
         if lean > FALL_TILT_RAD:
             result.end = "fell"
-        elif edge and stopped:
-            lowest = min(float(simulation.data.xpos[foot][2]) for foot in simulation.world.feet)
-            result.end = "passed" if lowest > -0.05 else "over"
-        elif stopped:
+        elif edge and lowest(simulation) < -0.05:
+            result.end = "over"
+        elif stopped and not edge:
             result.end = "stopped"
-        elif not edge and at.x > course.goal:
+        elif since >= AGAIN_S or (not edge and at.x > course.goal):
             result.end = "passed"
         else:
+            reached = min(reached, simulation.time) if stopped else reached
             continue
         break
     return result

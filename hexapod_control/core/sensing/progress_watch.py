@@ -85,23 +85,27 @@ class _Part:
 
 
 class RefusedCourse(Copyable):
-    """The course on which a robot could not go on, and why; until a zero or another course is commanded."""
+    """The course on which a robot could not go on, and why; until another course is commanded, or a zero ends it."""
 
     def __init__(self, radius: float) -> None:
         """`radius` [m] of the footholds."""
         self._radius = radius
         self._course = ZERO
+        self._lasts = False
         self.mishap: Mishap | None = None
 
-    def refuse(self, course: Twist, mishap: Mishap) -> None:
-        """Refuses a course from now on."""
+    def refuse(self, course: Twist, mishap: Mishap, *, lasts: bool = False) -> None:
+        """Refuses a course from now on; `lasts`: also after a zero."""
         self._course = course
+        self._lasts = lasts
         self.mishap = mishap
 
     def refuses(self, twist: Twist) -> bool:
-        """Whether a command leads along the course; any other command ends the mishap."""
+        """Whether a command leads along the course; any other command ends it. A zero does not end one that lasts."""
         if self.mishap is None:
             return False
+        if self._lasts and twist.is_zero:
+            return True
         radius = self._radius
         if not twist.is_zero and twist.along(self._course, radius) > SAME_COURSE * twist.foot_speed(radius):
             return True

@@ -42,6 +42,7 @@ class Swing(Copyable):
     aim: Point = (0.0, 0.0)  # [m] planned touch-down point, fixed in the world
     lead: Point = (0.0, 0.0)  # [m] by which the foot passes its aim before it returns to it
     travel_rate: float = 1.0  # share (0 to 1) of the nominal rate of the horizontal travel
+    origin: Vector = (0.0, 0.0, 0.0)  # [m] where the foot has lifted off, fixed in the world
     lag: float = 0.0  # progress by which the horizontal travel lags, the integral of 1 - travel_rate
     end: float | None = None  # [m] height of the seen foothold; None: none is seen, the ground counts as the plane
 
@@ -102,8 +103,10 @@ class SeenFoothold(NamedTuple):
     even: bool  # the ground is as flat as the plane: the foot aims as on flat ground
     # [m] greatest heights of the ground above the plane on the way of the swing, evenly spaced; empty in the air
     path: tuple[float, ...] = ()
+    held: bool = False  # no place is permitted: the foot does not lift off, or goes back to where it has
 
 
+SEEN_EVEN = SeenFoothold(math.nan, math.nan, 0.0, even=True)
 FootState = Stance | Swing | Dropping | Guided
 """The state of a foot."""
 

@@ -12,20 +12,27 @@ walks slowly until a map fits again.
 Ground about which nothing is known is no foothold, unless it may be explored by feet: then a foot steps there as on the
 plane of the others, and searches the ground down to SEEN_DEPTH below it, while no other foot lifts off. If it finds
 none, the walk stops.
+
+No foot is put down where the map does not permit it. A leg without a foothold does not lift off; one in the air that
+has none any more goes back to where it has lifted off, which bore it; and the walk stops. Its course is refused until
+another one is commanded, or the map, as it is now, has a foothold for that step.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum
 from functools import partial
+from typing import NamedTuple
 
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.swing_trajectory import AIM_FROZEN
+from hexapod_control.core.kinematics.body_pose import Placement
 from hexapod_control.core.kinematics.fits import fit_plane
 from hexapod_control.core.kinematics.frame_tree import FramePose
-from hexapod_control.core.kinematics.se2 import moved_point
+from hexapod_control.core.kinematics.se2 import Twist, moved_point
 from hexapod_control.core.robot import Point, Robot, Vector
 from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind
 from hexapod_control.core.sensing.progress_watch import RefusedCourse
@@ -40,7 +47,7 @@ from hexapod_control.core.terrain.foothold_choice import (
 )
 from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.core.walking.feet.foot_motion import LANDING, FootMotion
-from hexapod_control.core.walking.foot import Foot, SeenFoothold, Swing
+from hexapod_control.core.walking.foot import SEEN_EVEN, Foot, SeenFoothold, Swing
 from hexapod_control.core.walking.terrain import SEEN_DEPTH
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.workspace.strides.stride_table import Disc
@@ -55,9 +62,6 @@ JUDGED = 8  # last touch-downs that are compared with the map ...
 DOUBTED = 3  # ... of which so many do not fit a map that is not used any more; one that fits again fits all
 MISFIT = 0.025  # [m] between a foot and the ground on the map
 PROBED_S = 1.0  # without contact, after which a foot has found no ground: it sinks SEEN_DEPTH in less than half of it
-
-
-SEEN_EVEN = SeenFoothold(math.nan, math.nan, 0.0, even=True)
 
 
 class Sight(Enum):
@@ -78,6 +82,21 @@ DOUBTS = {
 }
 
 
+class _Question(NamedTuple):
+    """Where a foot can stand after a step."""
+
+    view: GroundView
+    step: Step
+    twist: Twist
+    placement: Placement
+    plane: tuple[float, float, float]
+    explores: bool
+
+    def answer(self, chooser: FootholdChooser) -> Foothold | Missing:
+        choose = chooser.explore if self.explores else chooser.choose
+        return choose(*self[:-1])
+
+
 class FootholdPlan(Copyable):
     """The footholds of one robot."""
 
@@ -90,6 +109,8 @@ class FootholdPlan(Copyable):
         self._chosen: tuple[Foothold | Missing | None, ...] = (None,) * len(robot.legs)
         self._since = (math.inf,) * len(robot.legs)  # [s] since these choices
         self.refused = RefusedCourse(robot.foothold_radius)  # on which a leg had no foothold
+        self._questions: tuple[_Question | None, ...] = (None,) * len(robot.legs)  # to which these are the answers
+        self._question: _Question | None = None  # about the step for which the course is refused
         self.sight = Sight.NONE
         self.speed_share = 1.0  # (0 to 1) at which the robot walks with what it sees
         self._age = 0.0  # [s] since a newer map came
@@ -105,6 +126,7 @@ class FootholdPlan(Copyable):
         if grid is None:
             self._turn_to(Sight.NONE)
             self._fits = ()
+            self.accept()
         elif self.grid is None or grid.time != self.grid.time:
             self._age = 0.0
             if self.sight in (Sight.NONE, Sight.LOST):
@@ -138,8 +160,8 @@ class FootholdPlan(Copyable):
             self.forget(motion)
             return
         self._since = tuple(since + dt for since in self._since)
-        if not motion.running:  # the feet stay where they have found a place
-            self._chosen = tuple(None if isinstance(found, Missing) else found for found in self._chosen)
+        self._ask_again()
+        if not (walk.stepping or motion.any_in_air):  # the feet stay where they have found a place
             return
         if self._start is None:
             x, y, _ = self._base[1].tolist()
@@ -161,22 +183,48 @@ class FootholdPlan(Copyable):
         for leg in due:
             self._choose(leg, view, walk, explores=explores and touching is not None)
         self._stop_before_missing(walk)
-        motion.seen = tuple(map(partial(_seen, view), motion.feet, self._chosen))
+        motion.seen = tuple(map(partial(_seen, view), motion.feet, self._chosen, self._returned(walk)))
+
+    def _ask_again(self) -> None:
+        """Ends the refusal of a course if a newer map has a foothold for the step that had none."""
+        question = self._question
+        if question is None or self.grid is None or question.view.grid is self.grid:
+            return
+        self._question = question = question._replace(view=replace(question.view, grid=self.grid))
+        if self.refused.mishap is None or isinstance(question.answer(self._chooser), Foothold):
+            self.accept()
+
+    def accept(self) -> None:
+        """Refuses no course any more: the robot may be elsewhere."""
+        self.refused.mishap = None
+        self._question = None
 
     def _due(self, walk: WalkController) -> list[int]:
         """Legs whose foothold is to be chosen now: the one that has waited longest, and those that lift off soon."""
         motion = walk.motion
         waiting = []
         urgent = []
-        for leg, (foot, since) in enumerate(zip(motion.feet, self._since, strict=True)):
-            if since < RENEWED_S or _frozen(foot):
+        for leg, (foot, since, back) in enumerate(zip(motion.feet, self._since, self._returned(walk), strict=True)):
+            planted = foot.state.planted
+            found = self._chosen[leg]
+            if since < RENEWED_S or back or _frozen(foot) or (isinstance(found, Missing) and not planted):
                 continue
-            until = motion.clock.stance_time(leg, 0.0) if foot.state.planted else 0.0
+            until = motion.clock.stance_time(leg, 0.0) if planted else 0.0
             if until < CHOSEN or motion.twist_is_zero:
                 waiting.append(leg)
-            if foot.state.planted and until < DECIDED and since > 2.0 * RENEWED_S:
+            late = until < DECIDED and (since > 2.0 * RENEWED_S or _is_open(foot, found))
+            if planted and (late or not (motion.running or walk.speed.halted)):
                 urgent.append(leg)
         return urgent or [max(waiting, key=self._since.__getitem__)] if waiting else []
+
+    def _returned(self, walk: WalkController) -> list[bool]:
+        """Which feet stand where they are to stay while the robot comes to rest: each steps there once."""
+        rests = walk.speed.command.is_zero and walk.speed.twist.is_zero
+        choices = zip(walk.motion.feet, self._chosen, self._questions, strict=True)
+        return [
+            rests and question is not None and question.twist.is_zero and _is_open(foot, found)
+            for foot, found, question in choices
+        ]
 
     def forget(self, motion: FootMotion) -> None:
         """Chooses nothing: the walk is that without a map."""
@@ -206,8 +254,10 @@ class FootholdPlan(Copyable):
                 self._refuse(walk, f"{text}; it stops: drive another way")
                 return
 
-    def _refuse(self, walk: WalkController, text: str) -> None:
-        self.refused.refuse(walk.speed.twist, Mishap(MishapKind.NO_FOOTHOLD, text))
+    def _refuse(self, walk: WalkController, text: str, question: _Question | None = None) -> None:
+        self._question = question
+        course = walk.speed.command if walk.speed.twist.is_zero else walk.speed.twist
+        self.refused.refuse(course, Mishap(MishapKind.NO_FOOTHOLD, text), lasts=True)
         walk.halt()
 
     def _landed(self, motion: FootMotion, touching: Sequence[bool] | None) -> list[Vector]:
@@ -231,15 +281,15 @@ class FootholdPlan(Copyable):
             self._turn_to(Sight.USED)
 
     def _stop_before_missing(self, walk: WalkController) -> None:
-        """Stops the walk if a leg that lifts off soon has no foothold; feet in the air go to theirs."""
+        """Stops the walk if a leg in the air, or one that lifts off soon, has no foothold."""
         motion = walk.motion
-        if self.refused.mishap is not None or walk.speed.twist.is_zero:
+        if self.refused.mishap is not None or walk.speed.command.is_zero:
             return
         for leg, missing in self.missing.items():
-            if motion.feet[leg].state.planted and motion.clock.stance_time(leg, 0.0) < DECIDED:
+            if not motion.feet[leg].state.planted or motion.clock.stance_time(leg, 0.0) < DECIDED:
                 name = self._robot.leg_names[leg]
                 text = f"no foothold ahead of {name}: {_words(missing)}"
-                self._refuse(walk, f"{text}; it stops: drive another way")
+                self._refuse(walk, f"{text}; it stops: drive another way", self._questions[leg])
                 return
 
     @property
@@ -254,8 +304,9 @@ class FootholdPlan(Copyable):
         step = _step(leg, foot, motion, walk, before if isinstance(before, Foothold) and not before.even else None)
         others = [_expected(other) for row, other in enumerate(motion.feet) if row != leg]
         plane = fit_plane(others) or (0.0, 0.0, 0.0)
-        choose = self._chooser.explore if explores else self._chooser.choose
-        found = choose(view, step, walk.speed.twist, walk.body.placement, plane)
+        question = _Question(view, step, walk.speed.twist, walk.body.placement, plane, explores)
+        found = question.answer(self._chooser)
+        self._questions = (*self._questions[:leg], question, *self._questions[leg + 1 :])
         self._chosen = (*self._chosen[:leg], found, *self._chosen[leg + 1 :])
         self._since = (*self._since[:leg], 0.0, *self._since[leg + 1 :])
 
@@ -309,11 +360,17 @@ def _even(found: Foothold | Missing) -> bool:
     return isinstance(found, Foothold) and found.even
 
 
-def _seen(view: GroundView, foot: Foot, found: Foothold | Missing | None) -> SeenFoothold | None:
-    if not isinstance(found, Foothold):
+def _is_open(foot: Foot, found: Foothold | Missing | None) -> bool:
+    """Whether the next foothold is not chosen yet: the foot stands on the last one."""
+    return found is None or (isinstance(found, Foothold) and foot.state.planted and not (found.even or found.path))
+
+
+def _seen(view: GroundView, foot: Foot, found: Foothold | Missing | None, returned: bool) -> SeenFoothold | None:
+    if isinstance(found, Missing) or returned:
+        back = foot.state.origin if isinstance(foot.state, Swing) else foot.at
+        return SeenFoothold(*back, even=False, held=True)
+    if found is None or _is_open(foot, found):
         return None
     if found.even:
         return SEEN_EVEN
-    if foot.state.planted and not found.path:  # it stands there: the next one is not chosen yet
-        return None
     return SeenFoothold(*view.to_footprint(*found.at), even=False, path=found.path)

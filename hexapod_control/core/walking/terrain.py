@@ -192,8 +192,9 @@ def search_ground(
 ) -> None:
     """Lowers a planted foot without contact for `dt` [s].
 
-    `leaving` is true for a foot that is due to lift off soon; `roughness` (0 to 1) shortens the delay; `depth` [m] is
-    the limit below the plane. With `gentle` (0 to 1) it is slow near the ground; `spare`: the others support the robot.
+    `leaving` is true for a foot that is not to search: it is due to lift off soon, or has found the ground of a robot
+    that stands; `roughness` (0 to 1) shortens the delay; `depth` [m] is the limit below the plane. With `gentle` (0 to
+    1) it is slow near the ground; `spare`: the others support the robot.
 
     The sinking speed follows a goal with bounded acceleration. The goal stops the foot at its limit: with a
     deceleration a it may be sqrt(2 a r) when r remains, and less than r / dt so that the last tick does not overshoot.
@@ -291,6 +292,8 @@ class SupportPlane(Copyable):
             rise = (along * foot.x + across * foot.y + up) * dt
             if isinstance(foot.state, Swing):
                 foot.state.base += rise
+                x, y, z = foot.state.origin
+                foot.state.origin = x, y, z + rise
                 if foot.state.end is not None:
                     foot.state.end += rise
                 continue
@@ -465,6 +468,7 @@ class TerrainAdaptation(Copyable):
         self._faded = 0.0
         bearing = self.bearing(feet)
         for leg, (foot, contact) in enumerate(zip(feet, self.feet, strict=True)):
+            found = contact.touched and until[leg] == math.inf  # feet that share the load would push each other off
             if not contact.search_begun:
                 search_ground(
                     leg,
@@ -473,7 +477,7 @@ class TerrainAdaptation(Copyable):
                     dt,
                     reach,
                     touches=contacts[leg],
-                    leaving=until[leg] < SEARCH_END,
+                    leaving=found or until[leg] < SEARCH_END,
                     roughness=self.roughness,
                     depth=self.max_offset,
                     gentle=self.steepness,

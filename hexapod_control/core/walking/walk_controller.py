@@ -202,6 +202,11 @@ class WalkController(Copyable):
         return not self.motion.running and self.motion.all_in_stance and self.speed.twist.is_zero
 
     @property
+    def stepping(self) -> bool:
+        """True while the feet step, or will step next."""
+        return is_stepping(self.speed.command, self.motion, self.body, self.speed, self._capabilities.stances)
+
+    @property
     def still(self) -> bool:
         """True while neither the body nor a foot moves; a guided foot may be held in the air."""
         motion = self.motion

@@ -95,6 +95,47 @@ def test_on_a_step_and_near_an_edge_a_robot_comes_to_rest_on_places_it_has_seen_
     assert planner.state is RobotState.SITTING
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_is_commanded_no_foot_is_put_down_where_the_map_does_not_permit_it(seed):
+    """Courses at random, with zeros between and changes in flight, on a table with a random edge all around."""
+    rng = np.random.default_rng(seed)
+    side, turn = rng.uniform(0.28, 0.45), rng.uniform(0.0, math.tau)
+
+    def room(x, y):
+        """Distance [m] from the edge, - beyond it."""
+        u, v = x * math.cos(turn) + y * math.sin(turn), y * math.cos(turn) - x * math.sin(turn)
+        return side - np.maximum(abs(u), abs(v))
+
+    grid = ground(lambda x, y: np.where(room(x, y) > 0.0, 0.0, -0.25))
+    planner = standing_planner("phantomx")
+    here, twist, until, refused = START, ZERO, 0, 0
+    for k in range(round(24.0 / DT)):
+        if k >= until:
+            until = k + rng.integers(1, 80)
+            if twist.is_zero or rng.random() < 0.3:
+                twist = Twist(*(rng.uniform(-1.0, 1.0, 3) * (0.1, 0.1, 0.3)))
+            elif rng.random() < 0.6:
+                twist = ZERO
+        planted = [foot.planted for foot in walk_of(planner).motion.feet]
+        _, here = tick(planner, twist, replace(grid, time=DT * k), here)
+        refused += planner.view.mishap is not None
+        for foot, stood in zip(walk_of(planner).motion.feet, planted, strict=True):
+            assert stood or not foot.planted or room(*here.apply(*foot.at[:2])) > planner.robot.foot_radius
+    assert refused
+
+
+@pytest.mark.parametrize("twist", COURSES[:4])
+def test_a_course_that_is_refused_stays_so_after_zeros_until_another_one_is_commanded_or_the_map_changes(twist):
+    grid = ground(lambda x, y: np.where(np.maximum(abs(x), abs(y)) < 0.45, 0.0, -0.25))
+    plans, planner, here = walked(twist, grid, 12.0)
+    assert planner.view.mishap and plans[-1].at_rest
+    for course in (ZERO, twist, ZERO, twist):
+        plans, _, here = walked(course, grid, 1.0, planner, here)
+        assert planner.view.mishap and all(plan.at_rest and all(plan.planted) for plan in plans)
+    walked(twist, ground(lambda x, y: 0.0 * x), 1.0, planner, here)
+    assert planner.view.mishap is None and not planner.view.walk.speed.twist.is_zero
+
+
 def test_after_a_stop_before_an_edge_the_robot_walks_away_from_it():
     grid = ground(lambda x, y: np.where(x < 0.4, 0.0, -0.25))
     _, planner, edge = walked(FORWARD, grid, 12.0)

@@ -252,6 +252,8 @@ def respond(state: PlannerState, plan: TickPlan, dt: float, context: PlannerCont
         return Frozen(watch.fallen_mishap(), state.motion)
     if not isinstance(state, OnFeet):
         return state
+    if watch.carried or state.lies_down:
+        context.footholds.accept()
     if watch.carried and not state.lies_down:
         return Frozen(watch.carried_mishap(), state.walk)
     if watch.hanging and not state.lies_down:

@@ -39,7 +39,16 @@ from hexapod_control.core.gait.swing_trajectory import (
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp, moved_point
 from hexapod_control.core.robot import Point, Vector
 from hexapod_control.core.statics.leg_compliance import steepness
-from hexapod_control.core.walking.foot import STANCE, Dropping, Foot, Guided, SeenFoothold, Stance, Swing
+from hexapod_control.core.walking.foot import (
+    SEEN_EVEN,
+    STANCE,
+    Dropping,
+    Foot,
+    Guided,
+    SeenFoothold,
+    Stance,
+    Swing,
+)
 from hexapod_control.core.walking.terrain import HeightReach, TerrainAdaptation
 from hexapod_control.core.workspace.stance_regions import StanceRegions
 from hexapod_control.core.workspace.strides.stride_table import NEUTRAL_REGION, Strides
@@ -367,16 +376,20 @@ class FootMotion(Copyable):
                 terrain.meet_obstacles(leg, foot, self.lift_height, dt)
             state = foot.state
             if isinstance(state, Swing):
+                state.origin = (*back.apply(*state.origin[:2]), state.origin[2])
                 seen = self.seen[leg] if self.seen else None
                 advance_swing(foot, state, ground_fixed, state.progress + dt / swing_time, tick, strides, leg, seen)
                 if terrain is not None:
                     terrain.begin_search(leg, foot)
             elif isinstance(state, Dropping):
                 advance_drop(foot, state, ground_fixed, dt, back)
-            elif leg in lifting_off and not (
-                self.twist_is_zero and math.dist(ground_fixed, strides.neutral.footholds[leg]) <= AT_NEUTRAL
+            elif (
+                leg in lifting_off
+                and self._may_lift_off(leg)
+                and not (self.twist_is_zero and math.dist(ground_fixed, strides.neutral.footholds[leg]) <= AT_NEUTRAL)
             ):
                 foot.state = swing = self._lift_off(leg, foot, lifting_off[leg])
+                swing.origin = (*ground_fixed, foot.z)
                 seen = self.seen[leg] if self.seen else None
                 advance_swing(foot, swing, ground_fixed, lifting_off[leg], tick, strides, leg, seen)
             else:
@@ -418,6 +431,11 @@ class FootMotion(Copyable):
         self.clock = ahead
         return lifting_off
 
+    def _may_lift_off(self, leg: int) -> bool:
+        """False for a leg (row) for which no place is permitted, or chosen yet, on ground that is seen."""
+        seen = self.seen[leg] if self.seen else SEEN_EVEN
+        return seen is not None and not seen.held
+
     def _lift_off(self, leg: int, foot: Foot, since: float) -> Swing:
         """Returns the swing of a foot that lifted off `since` [swing times] ago."""
         stance = self.clock.stance_time(leg, 1.0 - since)
@@ -437,14 +455,13 @@ class FootMotion(Copyable):
     def halt(self, swing_time: float) -> None:
         """Stops the gait: feet in the air go straight down, planted feet stay. The swing time is in [s].
 
-        A foot whose swing ends sooner than a drop finishes the swing: at its speed, a drop would slide too far.
+        On ground that is seen they go to their footholds: straight down there may be an edge. A foot whose swing ends
+        sooner than a drop finishes the swing: at its speed, a drop would slide too far.
         """
         self.running = False
         self.clock.change = None
         for foot in self.feet:
-            if isinstance(foot.state, Swing):
-                if foot.state.end is not None:
-                    continue  # it goes to its foothold: straight down there may be an edge
+            if isinstance(foot.state, Swing) and foot.state.end is None and not self.seen:
                 drop = drop_after_halt(foot)
                 if time_to_touch_down(foot, swing_time) > drop.duration / swing_time:
                     foot.state = drop
