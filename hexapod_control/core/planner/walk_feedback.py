@@ -87,18 +87,7 @@ class WalkFeedback(Copyable):
         imu = sensors.imu
         trusted = watch.slow_mishap is None and watch.stuck is None and not self.tracking.held
         moved = self.tracking.moved
-        # The body executes a twist as late as the joints follow their targets.
-        x, y = walk.body.sway.offset
-        pose = Pose(plan.pose.x + x, plan.pose.y + y, plan.pose.yaw)
-        intended = log(self._pose.inverse() @ exp(plan.twist, dt) @ pose, 1.0)
-        self._pose = pose
-        late = int(self.tracking.delay)
-        self._motions = [(plan.twist, intended), *self._motions[: late + 1]]
-        executed = plan.twist
-        if walks:
-            newer = self._motions[min(late, len(self._motions) - 1)]
-            share = self.tracking.delay - late
-            executed, intended = (_between(a, b, share) for a, b in zip(newer, self._motions[-1], strict=True))
+        executed, intended = self._executed(dt, plan, walk.body.sway.offset, walks=walks)
         sample = CourseSample(executed, intended, imu.heading, moved, clock.phase, clock.gait.name, walks, trusted)
         self.course.step(dt, sample, sensors.adaptation.course)
         wanted = not walk.speed.halted and not walk.speed.command.is_zero
@@ -114,6 +103,24 @@ class WalkFeedback(Copyable):
             self.progress.step(dt, seen)
         else:
             self.progress.rest()
+
+    def _executed(self, dt: float, plan: TickPlan, sway: tuple[float, float], *, walks: bool) -> tuple[Twist, Twist]:
+        """The twist, and the motion with pose and sway [m] of the body, that the body executes now.
+
+        A walking one executes a plan as late as its joints follow their targets.
+        """
+        x, y = sway
+        pose = Pose(plan.pose.x + x, plan.pose.y + y, plan.pose.yaw)
+        intended = log(self._pose.inverse() @ exp(plan.twist, dt) @ pose, 1.0)
+        self._pose = pose
+        late = int(self.tracking.delay)
+        self._motions = [(plan.twist, intended), *self._motions[: late + 1]]
+        if not walks:
+            return plan.twist, intended
+        newer = self._motions[min(late, len(self._motions) - 1)]
+        share = self.tracking.delay - late
+        executed, intended = (_between(a, b, share) for a, b in zip(newer, self._motions[-1], strict=True))
+        return executed, intended
 
     def targets(self, joints: Array) -> Array:
         """Targets (n, 3) [rad] of all servos for planned joint angles: with the trims, and beyond by the held loads."""
