@@ -6,8 +6,8 @@
 hidden    the errors of the robot
 measured  these with random errors as large as those of `hexapod identify` and `hexapod calibrate-self` may be, see
           MEASURED; neither of both is run here
-refined   the measured ones, refined by the other of both walks, as `hexapod twin --refine` does; of that walk nobody
-          knows the ground truth
+refined   the measured ones, refined by the other of both walks, as `hexapod twin --refine` does; of that walk
+          no ground truth is known
 models    only those that all servos of their models have: nothing was measured
 
 joint     worst joint, deg RMS; way: distance of the ends, in percent of the way

@@ -4,14 +4,12 @@
 What it finds is tested in `test/core/calibration`, and in physics by `bench/self_calibration.py`: this tour is short.
 """
 
-import os
 import re
-import sys
+from functools import partial
 
 import numpy as np
 import pytest
 
-from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.core.calibration import pose_recording
 from hexapod_control.servos.calibration import self_calibration
@@ -29,18 +27,9 @@ def short(monkeypatch):
 
 
 @pytest.fixture
-def typed(monkeypatch):
+def typed(type_into):
     """Runs the command with lines on its standard input."""
-
-    def run(lines, *words):
-        reader, writer = os.pipe()
-        os.write(writer, "".join(f"{line}\n" for line in lines).encode())
-        os.close(writer)
-        with os.fdopen(reader) as stdin:
-            monkeypatch.setattr(sys, "stdin", stdin)
-            return main(["calibrate-self", *words])
-
-    return run
+    return partial(type_into, "calibrate-self")
 
 
 @pytest.mark.process

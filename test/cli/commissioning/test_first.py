@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`hexapod first` in a terminal over an emulated bus: it ends and goes on, refuses bad input, and drives the robot."""
 
-import os
-import sys
 import time
+from functools import partial
 
 import pytest
 from support.phantomx import narrow_file
 
 from hexapod_control.cli.commissioning.first_drive import drive
-from hexapod_control.cli.main import main
 from hexapod_control.config.robots.robot_file import load, resolve
 from hexapod_control.servos.calibration.dialog import TorqueStop
 from hexapod_control.servos.commissioning.commissioning_progress_file import CommissioningProgressFile
@@ -38,18 +36,9 @@ def wire(path):
 
 
 @pytest.fixture
-def typed(monkeypatch):
+def typed(type_into):
     """Runs the command with lines on its standard input."""
-
-    def run(lines, *words):
-        reader, writer = os.pipe()
-        os.write(writer, "".join(f"{line}\n" for line in lines).encode())
-        os.close(writer)
-        with os.fdopen(reader) as stdin:
-            monkeypatch.setattr(sys, "stdin", stdin)
-            return main(["first", *words])
-
-    return run
+    return partial(type_into, "first")
 
 
 def test_commissioning_that_ends_at_any_stage_continues_there(path, wire, typed, capsys):
