@@ -257,13 +257,15 @@ class RequestWatch:
         self._request = _Watched(request, self._node.control_time, self._planner.state, self.joints)
 
     def watch(self) -> None:
-        """Reports a request that has changed nothing."""
+        """Reports a request that changes nothing. A joint that has moved once is enough: a walk may end where it began."""
         request = self._request
         plan = self._output.last
-        if request is None or plan is None or self._node.control_time - request.accepted_at < PATIENCE_S:
+        if request is None or plan is None:
             return
-        self._request = None
-        if not self._is_done(request, plan) and not self._has_moved(request):
+        if self._is_done(request, plan) or self._has_moved(request):
+            self._request = None
+        elif self._node.control_time - request.accepted_at >= PATIENCE_S:
+            self._request = None
             text = f"{request.name} was accepted {PATIENCE_S:g} s ago, but the robot does not move: {self._cause(plan)}"
             self._node.report("request without effect", ReportLevel.ERROR, text)
 
