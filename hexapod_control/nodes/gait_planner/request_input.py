@@ -257,7 +257,7 @@ class RequestWatch:
         self._request = _Watched(request, self._node.control_time, self._planner.state, self.joints)
 
     def watch(self) -> None:
-        """Reports a request that changes nothing. A joint that has moved once is enough: a walk may end where it began."""
+        """Reports a request that changes nothing. One movement of a joint is enough: a walk may end where it began."""
         request = self._request
         plan = self._output.last
         if request is None or plan is None:
