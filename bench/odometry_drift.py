@@ -118,7 +118,7 @@ class SimulatedOdometry:
         heading = planar_pose(simulation).yaw + self._noise.heading
         turn = None if self._heading is None or self._mode != "legs_imu" else wrap(heading - self._heading)
         self._heading = heading
-        loads = [force if force > self._min_load else 0.0 for force in simulation.foot_forces.tolist()]
+        loads = [force if force > self._min_load else 0.0 for force in simulation.sensed_foot_forces().tolist()]
         self.odometry.update(simulation.joints, planned if self._mode == "planned" else loads, CONTROL_PERIOD_S, turn)
 
 

@@ -12,8 +12,12 @@ from odometry_drift import DRIVES, GROUNDS, MODES, WINDOW_S, drift, jobs, main, 
 from support.drives import robot_and_urdf
 from support.suite.soak import SOAK
 
+from hexapod_control.cli.sim.simulation_run import MIN_SEGMENT_S, SCRIPT
 from hexapod_control.core.kinematics.se2 import Twist
+from hexapod_control.core.reality import TYPICAL
 from hexapod_control.evaluation.lockstep import standing_lockstep
+from hexapod_control.sim.simulation import HEADING_DRIFT
+from hexapod_control.sim.world_settings import WorldSettings
 
 pytestmark = pytest.mark.physics
 
@@ -59,6 +63,16 @@ def test_soak_of_the_covariance_describing_the_errors_of_ten_second_windows(grou
         squared = [square for drifts in drives for square in drifts[mode].windows]
         assert len(squared) == DRIVE_S // WINDOW_S * len(SEEDS)
         assert least <= float(np.mean(squared)) <= most
+
+
+@pytest.mark.parametrize("seed", range(10) if SOAK else (0, 1))
+def test_a_robot_built_by_hand_keeps_its_heading_in_the_demonstration(seed):
+    """By an IMU, within three standard deviations of what its heading drifts: wrong zeros turn the feet's heading."""
+    world = WorldSettings(reality=TYPICAL, reality_seed=seed)
+    script = tuple((segment.twist, MIN_SEGMENT_S) for segment in SCRIPT)
+    found = drift(standing_lockstep(*robot_and_urdf(), world), script, ["legs_imu"], seed)
+    seconds = len(SCRIPT) * MIN_SEGMENT_S
+    assert found["legs_imu"].heading <= 3.0 * HEADING_DRIFT * math.sqrt(seconds)
 
 
 def test_the_table_has_a_line_per_drive_and_mode(monkeypatch, capsys):

@@ -44,7 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bus", default="", metavar="PROTOCOL", help="drive the simulated servos over an emulated bus, e.g. feetech_st"
     )
-    parser.add_argument("--odometry", choices=ODOMETRY_MODES, help="source of the odometry (default: legs)")
+    parser.add_argument(
+        "--odometry", choices=ODOMETRY_MODES, help="its source (default: legs_imu, or legs_imu_3d with a depth camera)"
+    )
     parser.add_argument(
         "--adaptive-touch-down", action="store_true", help="lower each foot until it touches the ground"
     )

@@ -64,6 +64,7 @@ READY_S = 30.0  # time limit for all nodes to respond after their start
 ALONE_S = 5.0  # time limit for the nodes of another robot in the same namespace to be gone
 MIN_SPAN_S = 2.0  # shortest steady drive by keyboard that gets a line in the table
 SIMULATOR = "mujoco_sim"
+SIMULATED_ODOMETRY = "legs_imu"  # every simulated robot has an IMU
 PAGE_MARK = "the page: "  # before its address in the log of the node web
 FIRST_KEYS = "In this terminal:  t stands up, then i walks ahead, SPACE halts, Ctrl-C ends"
 
@@ -152,7 +153,9 @@ class SimulationRun:
         args = self._args
         arguments = {**self._world_options, "robot": args.robot, "gait": args.gait, "namespace": args.namespace}
         arguments |= {"bus": args.bus} if args.bus else {}
-        arguments |= {"odometry_mode": args.odometry} if args.odometry else {}
+        # With a map of the ground, the graph chooses the mode itself.
+        odometry = args.odometry or ("" if self._sees else SIMULATED_ODOMETRY)
+        arguments |= {"odometry_mode": odometry} if odometry else {}
         arguments |= {"joint_mapping": args.joint_mapping} if args.joint_mapping else {}
         arguments |= {name: True for name in ("adaptive_touch_down", "imu_levelling") if getattr(args, name)}
         arguments |= {"tf_frame_prefix": _prefix(args.namespace)}
