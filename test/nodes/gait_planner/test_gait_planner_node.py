@@ -160,7 +160,8 @@ def test_a_stop_holds_against_a_stream_of_commands_until_a_zero_comes(bench):
     command = [twist(0.08)]
     timer = bench.probe.create_timer(0.05, lambda: publisher.publish(command[0]))
     bench.until(lambda: node.output.last and node.output.last.twist.vx > 0.05)
-    assert bench.call(Trigger, "stop").success
+    answer = bench.call(Trigger, "stop")
+    assert (answer.success, answer.message) == (True, "stopping; feet in the air are set down")
     bench.until(lambda: node.output.last.twist.is_zero and all(node.output.last.planted), 2.0)
     bench.until(lambda: "ignored after a stop: send a zero command" in node.velocity.last_refusal)
     assert node.output.last.twist == ZERO
@@ -417,13 +418,6 @@ def test_a_tick_more_than_a_fifth_of_a_second_late_is_reported_if_the_robot_move
     node.tick()
     text = f"a tick came {seconds - STEP:.2f} s late, the robot held meanwhile: the computer or this process was busy"
     assert node.last_report("late") == (text if late else "")
-
-
-def test_a_stop_is_answered_and_holds_against_velocities(bench):
-    node = bench.planner()
-    response = node.on_stop(Trigger.Request(), Trigger.Response())
-    assert (response.success, response.message) == (True, "stopping; feet in the air are set down")
-    assert Ignored.STOP in node.velocity.filter.ignored
 
 
 def test_every_message_of_a_tick_has_the_stamp_of_its_begin(bench):

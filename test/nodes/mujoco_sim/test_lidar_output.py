@@ -70,10 +70,12 @@ def test_a_collision_is_published_on_its_topic(bench, phantomx):
     assert numbers == sorted(set(numbers))  # only changes are published
 
 
-def test_a_lidar_without_subscribers_casts_no_rays(bench, phantomx, monkeypatch):
-    node = bench.add(MujocoSimNode(parameter_overrides=overrides()))
-    monkeypatch.setattr(Lidar, "scan", lambda *_: pytest.fail("cast rays"))
-    bench.until(lambda: bench.probe.count_publishers("scan"), what="a lidar")
+def test_a_lidar_and_a_depth_camera_without_subscribers_cast_no_rays(bench, monkeypatch):
+    node = bench.add(MujocoSimNode(parameter_overrides=overrides(depth_camera="mast")))
+    for sensor, cast in ((Lidar, "scan"), (DepthCamera, "frame")):
+        monkeypatch.setattr(sensor, cast, lambda *_: pytest.fail("cast rays"))
+    for topic in ("scan", "camera/depth/image_rect_raw"):
+        bench.until(lambda topic=topic: bench.probe.count_publishers(topic), what=topic)
     before = node.world.simulation.time
     bench.until(lambda: node.world.simulation.time > before + 0.3)
     assert not node.recent_reports()
@@ -116,15 +118,6 @@ def test_depth_images_have_the_stamp_of_their_taking_their_lens_and_a_chain_of_f
     assert [chain[name].header.frame_id for name in names[1:]] == list(names[:-1])
     assert images[-1].header.frame_id == infos[-1].header.frame_id == names[-1]
     assert xyz(chain["a/camera_link"].transform.translation) == pytest.approx(camera.position)
-
-
-def test_a_depth_camera_without_subscribers_casts_no_rays(bench, monkeypatch):
-    node = bench.add(MujocoSimNode(parameter_overrides=overrides(depth_camera="mast")))
-    monkeypatch.setattr(DepthCamera, "frame", lambda *_: pytest.fail("cast rays"))
-    bench.until(lambda: bench.probe.count_publishers("camera/depth/image_rect_raw"), what="a camera")
-    before = node.world.simulation.time
-    bench.until(lambda: node.world.simulation.time > before + 0.3)
-    assert not node.recent_reports()
 
 
 def test_an_unknown_place_of_a_camera_is_refused_with_the_known_ones(bench):

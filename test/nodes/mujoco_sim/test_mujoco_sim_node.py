@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
+from sensor_msgs.msg import Imu, MultiDOFJointState
 from support.phantomx import robot, standing_joints
 from support.real_time.ros_bench import LATE, overrides
-from support.real_time.simulator_rig import MANY, OFF, ON, Rig
+from support.real_time.simulator_rig import MANY, ON, Rig
 
 from hexapod_control.config.errors import RobotFileError
 from hexapod_control.core.simulated_world import WORLDS
 from hexapod_control.nodes.mujoco_sim.mujoco_sim import MujocoSimNode
-from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
+from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.monitoring.clock_monitor import ClockState
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.sim.rendering.state_recording import KEYS
@@ -50,31 +50,6 @@ def test_at_rest_every_topic_is_published_at_its_rate(bench):
     assert rate(imu) == pytest.approx(100.0, rel=1e-6)
 
 
-def test_the_emergency_stop_cuts_the_torque_and_latches(rig):
-    rig.stand()
-    rig.node.every_second()
-    assert not rig.node.last_report("torque")
-    pressed = rig.call("estop", ON)
-    assert pressed.success and pressed.message.startswith("torque is off and stays off: ")
-    rig.node.every_second()
-    report = rig.node.sent_reports["torque"]
-    text = "emergency stop: run hexapod reset, then hexapod arm"
-    assert (report.level, report.text) == (ReportLevel.ERROR, text)
-    rig.stand()
-    assert rig.height < robot().walk.height - 0.01
-    assert not np.any(rig.states[-1].effort)
-    assert "latched" in rig.call("arm").message
-    assert not rig.call("reset_fault").success
-    assert rig.call("estop", OFF).success
-    rig.wait(5)
-    assert not np.any(rig.states[-1].effort)
-    assert not rig.call("arm").success
-    assert rig.call("reset_fault").success
-    assert rig.call("arm").success
-    rig.stand()
-    assert rig.height == pytest.approx(robot().walk.height, abs=0.005)
-
-
 def test_with_publish_clock_all_stamps_are_monotonic_simulated_time(bench):
     clock = bench.listen(Clock, "/clock", MANY)
     rig = Rig(bench, publish_clock=True)
@@ -105,20 +80,11 @@ def test_missing_targets_while_moving_are_reported_in_diagnostics(bench):
     bench.until(lambda: any("no joint_targets for 0.2 s" in array.status[0].message for array in received))
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        (lambda message: message.name.pop(), "right_rear_tibia_joint missing"),
-        (lambda message: message.name.__setitem__(0, "tail_joint"), "'tail_joint' is unknown; this robot has"),
-        (lambda message: message.position.__setitem__(4, math.nan), "is nan; send finite numbers"),
-    ],
-)
-def test_targets_that_cannot_be_used_are_refused_and_the_robot_holds(rig, change, sentence):
+def test_targets_that_cannot_be_used_are_refused_and_the_robot_holds(rig):
     message = rig.layout.message(standing_joints(), None, rig.node.get_clock().now().to_msg())
-    message = JointState(name=list(message.name), position=list(message.position))
-    change(message)
+    message.position[4] = math.nan
     rig.targets.publish(message)
-    rig.bench.until(lambda: sentence in rig.node.last_report("refused joint_targets"))
+    rig.bench.until(lambda: "is nan; send finite numbers" in rig.node.last_report("refused joint_targets"))
     rig.wait(10)
     assert rig.joints == pytest.approx(sitting_pose(robot()), abs=0.05)
 

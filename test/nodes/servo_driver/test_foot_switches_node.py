@@ -19,21 +19,30 @@ def forces(message):
     return [wrench.force.z for wrench in message.wrench]
 
 
-def test_a_pressed_switch_is_a_foot_that_carries_its_share_of_the_weight(bench, tmp_path):
-    wire, levels = Wire(tmp_path, "pca9685"), {0x12: 0xFF, 0x13: 0xFF}
-    wire.pty.device.wire.chips.append(RegisterChip(0x20, {0x00: 0xFF, 0x01: 0xFF}, lambda _: levels))
+@pytest.mark.parametrize(("protocol", "chip"), [("pca9685", "mcp23017"), ("servo2040", "servo2040")])
+def test_a_pressed_switch_is_a_foot_that_carries_its_share_of_the_weight(bench, tmp_path, protocol, chip):
+    wire, levels = Wire(tmp_path, protocol), {0x12: 0xFF, 0x13: 0xFF}
+    expander = chip == "mcp23017"  # else the switches are on the touch inputs of the board
+    if expander:
+        wire.pty.device.wire.chips.append(RegisterChip(0x20, {0x00: 0xFF, 0x01: 0xFF}, lambda _: levels))
     file = narrow_file(tmp_path / "robot.yaml")
     pins = ", ".join(f"{leg}: {pin}" for pin, leg in enumerate(LEGS))
-    file.write_text(f"{file.read_text()}\nio:\n  bus: {tmp_path}/bus\n  feet: {{chip: mcp23017, pins: {{{pins}}}}}\n")
+    bus = f"bus: {tmp_path}/bus, " if expander else ""
+    file.write_text(f"{file.read_text()}\nio: {{{bus}feet: {{chip: {chip}, pins: {{{pins}}}}}}}\n")
     heard = bench.listen(MultiDOFJointState, "foot_states", SENSOR)
     options = overrides(**wire.parameters, robot=str(file), assume_lying=True)
     node = bench.add(ServoDriverNode(parameter_overrides=options))
     bench.until(lambda: heard, 10.0, "foot_states")
     assert max(forces(heard[-1])) < 0.1
-    levels[0x12] = 0xFF & ~0b101  # the first leg and the third
+    if expander:
+        levels[0x12] = 0xFF & ~0b101  # the first leg and the third
+    else:
+        wire.pty.device.touch[0] = wire.pty.device.touch[2] = HIGH_COUNTS
     bench.until(lambda: forces(heard[-1])[2] > 1.0, 2.0, "pressed")
     even = robot().mass * GRAVITY / len(LEGS)
     assert forces(heard[-1]) == pytest.approx([even, 0.0, even, 0.0, 0.0, 0.0], abs=0.01 * even)
+    if not expander:
+        return wire.pty.close()
     assert len({tuple(forces(each)) for each in heard[-4:]}) > 1  # equal readings would count as frozen
     assert node.status()["feet"] == "known: from switches"
     wire.pty.device.wire.unplug(0x20)
@@ -42,20 +51,4 @@ def test_a_pressed_switch_is_a_foot_that_carries_its_share_of_the_weight(bench, 
     count = len(heard)
     bench.until(lambda: node.housekeeping_runs > 8, 5.0)
     assert len(heard) <= count + 1
-    wire.pty.close()
-
-
-def test_a_servo2040_reads_the_switches_at_its_touch_inputs(bench, tmp_path):
-    wire, file = Wire(tmp_path, "servo2040"), narrow_file(tmp_path / "robot.yaml")
-    pins = ", ".join(f"{leg}: {pin}" for pin, leg in enumerate(LEGS))
-    file.write_text(f"{file.read_text()}\nio: {{feet: {{chip: servo2040, pins: {{{pins}}}}}}}\n")
-    heard = bench.listen(MultiDOFJointState, "foot_states", SENSOR)
-    options = overrides(**wire.parameters, robot=str(file), assume_lying=True)
-    bench.add(ServoDriverNode(parameter_overrides=options))
-    bench.until(lambda: heard, 10.0, "foot_states")
-    assert max(forces(heard[-1])) < 0.1
-    wire.pty.device.touch[0] = wire.pty.device.touch[2] = HIGH_COUNTS
-    bench.until(lambda: forces(heard[-1])[2] > 1.0, 2.0, "pressed")
-    even = robot().mass * GRAVITY / len(LEGS)
-    assert forces(heard[-1]) == pytest.approx([even, 0.0, even, 0.0, 0.0, 0.0], abs=0.01 * even)
     wire.pty.close()

@@ -16,48 +16,6 @@ from hexapod_control.servos.bus.bus_timing import (
 )
 
 
-def line(baud, per_servo, turnarounds=None):
-    def timing(count):
-        return BusTiming(140 * 10 / baud, per_servo * count * 10 / baud, count if turnarounds is None else turnarounds)
-
-    return timing
-
-
-def test_a_fast_line_reads_all_servos_in_every_cycle():
-    found = budget(line(1_000_000, 14, 1), 18, 50.0, True)
-    assert (found.rate, found.reads, found.limitation) == (50.0, 18, "")
-
-
-def test_a_line_of_many_turnarounds_reads_some_in_turn_and_reports_it():
-    found = budget(line(1_000_000, 22), 18, 50.0, True)
-    assert 10 <= found.reads < 18
-    assert duration(line(1_000_000, 22), 18, found.reads) * found.rate <= MAX_LINE_SHARE
-    each = found.reads * found.rate / 18
-    assert f"{found.reads} of 18 servos are read per cycle, each {each:.1f} times per second" in found.limitation
-
-
-def test_a_slow_line_has_its_rate_lowered_with_a_warning():
-    found = budget(line(38_400, 14, 1), 18, 50.0, False)
-    assert found.rate < 50.0
-    assert f"lowered from 50 to {found.rate:.1f} Hz" in found.limitation
-
-
-def test_a_line_too_slow_to_walk_is_refused():
-    with pytest.raises(BusError, match="set the servos to a higher baud"):
-        budget(line(9_600, 14, 1), 18, 50.0, True)
-
-
-@given(st.sampled_from((9600, 57600, 115200, 1000000)), st.integers(2, 40), st.floats(10, 300), st.booleans())
-def test_a_budget_never_asks_for_more_than_the_line_has(baud, size, rate, reads):
-    try:
-        found = budget(line(baud, size), 18, rate, reads)
-    except BusError:
-        assert MAX_LINE_SHARE / duration(line(baud, size), 18, int(reads)) < MIN_RATE_HZ
-        return
-    assert found.rate <= rate
-    assert found.reads <= 1 or duration(line(baud, size), 18, found.reads) * found.rate <= MAX_LINE_SHARE + 1e-9
-
-
 def bus_of(write, each, turnarounds):
     """A line on which goals take `write` [s] and every servo that is read `each` [s]."""
 
@@ -79,7 +37,7 @@ def test_as_many_servos_are_read_as_fit_and_the_rate_is_lowered_only_as_far_as_n
     found = budget(timing, count, rate, True)
     fits = [reads for reads in range(2, count + 1) if duration(timing, count, reads) * found.rate <= MAX_LINE_SHARE]
     assert found.reads == max(fits, default=1)
-    assert min(MIN_RATE_HZ, rate) <= found.rate + 1e-9
+    assert min(MIN_RATE_HZ, rate) <= found.rate + 1e-9 and found.rate <= rate
     fresh = found.reads * found.rate >= count * MIN_REFRESH_HZ
     assert fresh or found.rate == pytest.approx(MIN_RATE_HZ)
     highest = min(rate, MAX_LINE_SHARE / one)
@@ -92,8 +50,10 @@ def test_as_many_servos_are_read_as_fit_and_the_rate_is_lowered_only_as_far_as_n
         )
         assert reads * faster < count * MIN_REFRESH_HZ * (1.0 + 1e-9)
     lowered, partly = found.rate < 0.999 * rate, found.reads < count
-    assert ("the rate is lowered" in found.limitation) == lowered
-    assert ("are read per cycle" in found.limitation) == (partly and not lowered)
+    each = found.reads * found.rate / count
+    text = f"{found.reads} of {count} servos are read per cycle, each {each:.1f} times per second"
+    assert (f"the rate is lowered from {rate:g} to {found.rate:.1f} Hz" in found.limitation) == lowered
+    assert (text in found.limitation) == (partly and not lowered)
     assert bool(found.limitation) == (lowered or partly)
 
 
@@ -106,7 +66,7 @@ def test_a_bus_that_cannot_read_has_the_rate_of_its_goals():
 
 def test_a_line_that_is_too_slow_is_refused_with_the_time_of_its_cycle():
     budget(bus_of(0.07, 0.013, 1), 18, 50.0, True)
-    with pytest.raises(BusError, match=r"one cycle takes 90 ms on this line, which is 9\.4 Hz at most and too slow"):
+    with pytest.raises(BusError, match=r"takes 90 ms on this line, which is 9\.4 Hz at most and too slow.*higher baud"):
         budget(bus_of(0.07, 0.019, 1), 18, 50.0, True)
 
 

@@ -256,10 +256,10 @@ def test_the_torque_register_shows_the_torque_and_an_unknown_fault_sets_no_bit(p
 
 
 @pytest.mark.parametrize(("pushed", "shown"), [(-5.0, 0), (400.0, 400), (1100.0, 1023)])
-def test_an_ax_servo_beyond_an_end_shows_the_end_and_holds_where_it_is(pushed, shown):
-    servo = Servo("dynamixel1")
-    servo.world.positions[0] = pushed
-    assert servo.read(36, 2) == shown
+def test_a_servo_beyond_an_end_shows_the_end_and_an_ax_servo_holds_where_it_is(pushed, shown):
+    sc, servo = Servo("feetech_sc"), Servo("dynamixel1")
+    sc.world.positions[0] = servo.world.positions[0] = pushed
+    assert sc.read(56, 2) == servo.read(36, 2) == shown
     servo.write(24, 1, 1)
     assert (servo.read(30, 2), servo.world.target(0)) == (shown, pushed)
 
@@ -337,14 +337,17 @@ def test_the_eeprom_of_a_servo_ends_where_its_manual_says():
     assert x.write(117, 1, 0) == x.write(116, 3, 0) == 5  # inside a register
 
 
-def test_an_ax_servo_with_only_one_limit_0_is_no_wheel():
+@pytest.mark.parametrize(
+    ("protocol", "limits", "speed", "refused"), [("dynamixel1", (6, 8), 32, 0x02), ("feetech_sc", (9, 11), 44, 0)]
+)
+def test_a_servo_with_only_one_limit_0_is_no_wheel(protocol, limits, speed, refused):
     for low, high in ((0, 256), (256, 0), (1, 0), (0, 1)):
-        servo = Servo("dynamixel1")
-        assert servo.write(6, 2, low) == servo.write(8, 2, high) == 0
-        servo.write(24, 1, 1)
-        servo.write(32, 2, 100)
+        servo = Servo(protocol)
+        assert servo.write(limits[0], 2, low) == servo.write(limits[1], 2, high) == 0
+        servo.write(TORQUE[protocol], 1, 1)
+        servo.write(speed, 2, 100)
         servo.run(1.0)
-        assert servo.world.speed(0) == 0.0 and servo.write(30, 2, 700) == 0x02
+        assert servo.world.speed(0) == 0.0 and servo.write(30, 2, 700) == refused
 
 
 def test_an_ax_servo_takes_the_torque_of_a_goal_from_either_byte_of_its_torque_limit():
@@ -420,16 +423,6 @@ def test_an_sc_servo_moves_in_the_time_of_its_register_of_ten_seconds_at_most(mi
     servo.write(42, 2, 712)
     servo.run(0.1)
     assert servo.world.speed(0) == pytest.approx(200 / seconds)
-
-
-def test_an_sc_servo_with_only_one_limit_0_is_no_wheel():
-    for low, high in ((0, 1), (0, 256), (1, 0), (256, 0)):
-        servo = Servo("feetech_sc")
-        assert servo.write(9, 2, low) == servo.write(11, 2, high) == 0
-        servo.write(40, 1, 1)
-        servo.write(44, 2, 100)
-        servo.run(1.0)
-        assert servo.world.speed(0) == 0.0
 
 
 def test_a_rotation_without_a_new_command_ends_after_a_thousand_seconds():
