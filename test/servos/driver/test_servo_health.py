@@ -237,17 +237,6 @@ def test_as_many_legs_may_be_lost_as_are_more_than_four(name, spare):
     assert (rig.driver.snapshot.planner_request, rig.driver.snapshot.lost_leg) == (PlannerRequest.STOP, None)
 
 
-def test_an_overloaded_servo_is_restarted_where_it_is(rig):
-    servo = rig.settings.ids[4]
-    rig.bus.faults[servo] = ServoFault.OVERLOAD
-    rig.run(8.0)
-    assert ("recover", (servo,)) in rig.bus.sent
-    on = rig.bus.sent.index(("on", (servo,)))
-    assert on > rig.bus.sent.index(("recover", (servo,)))
-    assert rig.bus.sent[on - 1] == ("goals", (servo,))  # where it is
-    assert rig.driver.armed
-
-
 @pytest.mark.parametrize(("policy", "on"), [(OnSilence.HOLD, True), (OnSilence.OFF, False)])
 def test_missing_targets_switch_the_torque_off_only_with_that_policy(policy, on):
     rig = ScriptedDriver(on_silence=policy, silence_time=0.5).armed()

@@ -263,10 +263,6 @@ def test_ids_without_a_board_are_refused(ids, options):
         Pca9685Bus(WirePort(None), ids, **options)
 
 
-def test_the_steps_of_the_counter_follow_from_the_oscillator():
-    assert Pca9685(None, 0x40, 25.0, 50.0).step == pytest.approx(122 / 25.0)
-
-
 def test_boards_behind_an_emulated_adapter_are_driven_as_those_of_the_kernel():
     kit = Kit("pca9685")
     bus, ids = kit.bus(), kit.settings.ids

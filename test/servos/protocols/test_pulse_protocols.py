@@ -147,21 +147,6 @@ def test_servo2040_replies_of_both_dialects():
     assert Servo2040Dialect.FORK.amperes(250) == pytest.approx(2.5)
 
 
-@pytest.mark.parametrize(
-    ("bus", "write", "read"),
-    [
-        (Ssc32Bus, 138, 63 + 18),
-        (MaestroBus, 39, 36 + 36),
-        (Servo2040Bus, 39, 3 + 7),  # voltage and current
-    ],
-)
-def test_wire_time_matches_the_transmitted_bytes(bus, write, read):
-    timing = bus(MemoryPort(None), ALL).timing(18)
-    assert timing.write == pytest.approx(write * 10 / 115_200)
-    assert timing.read == pytest.approx(read * 10 / 115_200)
-    assert timing.turnarounds == 1
-
-
 @pytest.mark.parametrize("name", boards())
 @pytest.mark.parametrize("count", [1, 3, 18])
 def test_the_bytes_of_goals_and_readings_are_those_of_the_timing(name, count):

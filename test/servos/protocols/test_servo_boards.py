@@ -53,17 +53,6 @@ def pulses(bus):
 # --- late replies -------------------------------------------------------------------------------------------
 
 
-def test_a_late_reply_is_never_taken_for_the_next_one(board, simulated_time):
-    line, bus = board
-    assert set(first_reading(lambda: pulses(bus), simulated_time).values()) == {1500}
-    line.faults.slow = LATE_S
-    assert pulses(bus) == {}
-    line.faults.slow = 0.0
-    for pulse in (1600, 1700, 1800):  # the pulse under way is 1500
-        bus.write_goals(dict.fromkeys(IDS, pulse), 0.0)
-        assert set(first_reading(lambda: pulses(bus), simulated_time).values()) == {pulse}
-
-
 def test_an_old_reply_of_a_slow_board_is_never_accepted(board, simulated_time):
     line, bus = board
     line.faults.slow = LATE_S
