@@ -569,13 +569,6 @@ def test_the_body_rises_in_even_steps_and_never_above_where_it_was_refused():
     assert at == sorted(at) and at[0] == pytest.approx(0.0, abs=0.002)
 
 
-def test_a_servo_at_the_end_of_its_torque_is_named():
-    kit = lying_kit()
-    kit.world.loads[4] = 0.95
-    with pytest.raises(StageError, match=r"left_middle_femur needs 9[5-9] % of its torque"):
-        rise_watch(kit)
-
-
 def test_a_lost_port_is_not_taken_for_a_weak_supply():
     kit = lying_kit()
     kit.port.gone = True

@@ -14,8 +14,6 @@ from support.kits.recorded_servos import FAULT, FEMUR, SLACK, kinds, reported
 
 from hexapod_control.servos.bus.ff_bus import FFBus
 from hexapod_control.servos.driver.telemetry import TorqueState
-from hexapod_control.servos.protocol_registry import PROTOCOLS
-from hexapod_control.servos.settings.servo_section import LOOPBACK
 
 UNORDERED_S = 0.8  # until torque that was not ordered is off: one servo is asked per cycle
 MAX_STOP_DELAY_S = 0.05  # from the request to torque-off on the wire, also while the bus waits for replies
@@ -43,18 +41,6 @@ def test_an_emergency_stop_sends_torque_off_three_times_and_latches(armed):
     assert bench.driver.arm() is None
     bench.during(0.5)
     bench.assert_no_leap()
-
-
-@pytest.mark.parametrize("protocol", [name for name in PROTOCOLS if name != LOOPBACK])
-def test_an_emergency_stop_switches_every_kind_of_servo_off_at_once(armed, protocol):
-    bench = armed(protocol)
-    bench.during(0.2)
-    bench.driver.press_estop()
-    bench.until(lambda: not bench.world.torques.any(), 0.2)
-    sent = len(bench.world.received_goals)
-    bench.during(0.2)
-    assert len(bench.world.received_goals) == sent  # targets come, nothing is sent
-    assert "latched" in str(bench.driver.arm())
 
 
 def test_an_emergency_stop_waits_for_no_servo_that_does_not_answer(armed):

@@ -112,6 +112,11 @@ WRONG = {
     "a policy that is none": (TOP + "  on_lost: relax\n" + joints(), "must be one of leg, hold, sit, off"),
     "half a battery": (TOP + "  battery: {warn: 10}\n" + joints(), "servos.battery.critical: is missing"),
     "a swapped battery": (TOP + "  battery: {warn: 9, critical: 10}\n" + joints(), "are the two swapped?"),
+    "an equal battery": (TOP + "  battery: {warn: 10, critical: 10}\n" + joints(), "must be above critical"),
+    "a battery of 0 V": (
+        TOP + "  battery: {warn: 10, critical: 0}\n" + joints(),
+        "battery.critical: must be in [1, 100]",
+    ),
     "an option of another protocol": (TOP + "  options: {battery: A}\n" + joints(), "options.battery: is unknown"),
     "an option that is a list": (
         TOP + "  options: {acceleration: [1]}\n" + joints(),
@@ -250,41 +255,6 @@ def test_every_key_of_a_servo_reaches_its_calibration(read, key, least, most):
             assert joint.units_per_rad_neg == joint.units_per_rad
         else:
             assert joint.units_per_rad == pytest.approx(4096 / math.tau)
-
-
-@pytest.mark.parametrize("key", ["warn", "critical", "time"])
-def test_the_battery_has_bounds_of_its_own(read, key):
-    good = {"warn": 10.5, "critical": 9.9, "time": 2.0}
-    bounds = {"warn": (1, 100), "critical": (1, 100), "time": (0.5, 60)}[key]
-    for value in (bounds[0] * 0.99, bounds[1] * 1.01):
-        text = ", ".join(f"{name}: {number}" for name, number in {**good, key: value}.items())
-        with pytest.raises(RobotFileError, match=rf"servos\.battery\.{key}: must be in"):
-            read(TOP + f"  battery: {{{text}}}\n" + joints())
-    assert read(TOP + "  battery: {warn: 100, critical: 1, time: 60}\n" + joints()).battery == Battery(100, 1, 60)
-    assert read(TOP + "  battery: {warn: 2, critical: 1, time: 0.5}\n" + joints()).battery == Battery(2, 1, 0.5)
-    with pytest.raises(RobotFileError, match="must be above critical"):
-        read(TOP + "  battery: {warn: 10, critical: 10}\n" + joints())
-
-
-@pytest.mark.parametrize(
-    ("key", "least", "most"),
-    [
-        ("id", 0, 253),
-        ("center", -1_000_000, 1_000_000),
-        ("units_per_rad", 1, 1_000_000),
-        ("units_per_rad_neg", 1, 1_000_000),
-        ("q_center_deg", -180, 180),
-        ("trim_deg", -45, 45),
-        ("low", -1_000_000, 1_000_000),
-        ("high", -1_000_000, 1_000_000),
-    ],
-)
-def test_a_number_of_a_servo_beyond_its_bounds_is_refused_with_them(read, key, least, most):
-    for value in (least - 1, most + 1):
-        text = f"{{id: 100, direction: 1, {key}: {value}}}" if key != "id" else f"{{id: {value}, direction: 1}}"
-        bounds = re.escape(f"must be in [{least:.10g}, {most:.10g}]")
-        with pytest.raises(RobotFileError, match=rf"left_front\.coxa\.{key}: {bounds}.*, is {value}"):
-            read(TOP + joints(left_front_coxa=text))
 
 
 @pytest.mark.parametrize("name", ["xl320", "XL-320", "herkulex", "DRS-0101"])
