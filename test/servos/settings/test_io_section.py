@@ -51,7 +51,6 @@ def test_the_usual_address_and_no_rotation_are_the_defaults(read):
         ("3", "io: is 3, must be a section"),
         ("{imu: 3}", "io.imu: is 3, must be a section with chip"),
         ("{imu: {}}", "io.imu.chip: is missing, must be one of mpu6050"),
-        ("{imu: 3}", "io.imu: is 3, must be a section"),
         ("{imu: {chip: mpu6055}}", "did you mean mpu6050"),
         ("{imu: {chip: mpu6050, address: 0x80}}", "must be in [8, 119], is 128"),
         ("{imu: {chip: mpu6050, mounting_deg: [0, 0]}}", "must be a list of 3 numbers"),
