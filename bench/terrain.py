@@ -27,6 +27,7 @@ from hexapod_control.core.kinematics.frame_tree import FramePose
 from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, wrap
 from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.cameras import USUAL_CAMERAS, optical_rotation
 from hexapod_control.core.sensing.foot_force_estimator import MIN_LOAD_SHARE
@@ -56,6 +57,8 @@ SIDE_M = 2.4  # of the true map around the robot
 RENEWED_S = 0.5  # period of the true map
 STILL_S = 2.0  # after which a robot that was told to walk counts as stopped
 AGAIN_S = 30.0  # for which a robot that has stopped at an edge is told to walk on ...
+OVER_EDGE_M = -0.05  # height of a foot that is beyond the edge
+REST_S = 12.0  # in which a robot has sat down, or stood up
 ZERO_S = 2.0  # ... with a zero command in every so many seconds
 
 
@@ -272,6 +275,33 @@ def command(speed: float, at: Pose, direction: float, turn: float | None) -> Twi
     return Twist(speed * math.cos(direction), speed * math.sin(direction), turn)
 
 
+def see(planner: Planner, source: TrueMap | CameraMap | None, shift: float = 0.0) -> None:
+    """Shows the newest map, shifted along x [m], to the planner."""
+    seen = source.see() if source is not None else None
+    if seen is not None:
+        grid, base = seen
+        planner.see(replace(grid, origin=(grid.origin[0] + shift, grid.origin[1])), base)
+
+
+def rest(run: SensingLockstep, source: TrueMap | CameraMap | None) -> str:
+    """Sits down and stands up at an edge; returns how that ends."""
+    planner = run.planner
+    for request, state in ((planner.sit, RobotState.SITTING), (planner.stand, RobotState.STANDING)):
+        refusal = request()
+        if refusal is not None:
+            return f"{refusal.kind}"
+        for _ in range(round(REST_S / CONTROL_PERIOD_S)):
+            see(planner, source)
+            run.tick()
+            if math.hypot(*tilt(run.simulation)) > FALL_TILT_RAD:
+                return "fell"
+            if lowest(run.simulation) < OVER_EDGE_M:
+                return "over"
+        if planner.state is not state:
+            return planner.state.value
+    return "passed"
+
+
 def lowest(simulation: Simulation) -> float:
     """Height [m] of the lowest foot."""
     return min(float(simulation.data.xpos[foot][2]) for foot in simulation.world.feet)
@@ -286,7 +316,8 @@ def walk(
 ) -> Walk:
     """Walks over a course, which it passes at its end; or to the edge of the table, where it passes by stopping.
 
-    There the command is tried again for AGAIN_S, with a zero in every ZERO_S. `watch` is called after each tick.
+    There the command is tried again for AGAIN_S, with a zero in every ZERO_S; then it sits down and stands up.
+    `watch` is called after each tick.
     """
     simulation, planner = run.simulation, run.planner
     source: TrueMap | CameraMap | None = TrueMap(simulation) if options.map == "true" else None
@@ -308,10 +339,7 @@ def walk(
         since = simulation.time - reached
         wanted = command(options.speed, at, heading if edge else across, turn if edge else None)
         planner.command(ZERO if since % ZERO_S < CONTROL_PERIOD_S else wanted)
-        seen = source.see() if source is not None else None
-        if seen is not None:
-            grid, base = seen
-            planner.see(replace(grid, origin=(grid.origin[0] + options.shift, grid.origin[1])), base)
+        see(planner, source, options.shift)
         still.append(run.tick().twist.is_zero)
         watch()
         lean = math.hypot(*tilt(simulation))
@@ -326,12 +354,12 @@ def walk(
         stopped = len(still) == still.maxlen and all(still)
         if lean > FALL_TILT_RAD:
             result.end = "fell"
-        elif edge and lowest(simulation) < -0.05:
+        elif edge and lowest(simulation) < OVER_EDGE_M:
             result.end = "over"
         elif stopped and not edge:
             result.end = "stopped"
         elif since >= AGAIN_S or (not edge and at.x > course.goal):
-            result.end = "passed"
+            result.end = rest(run, source) if edge else "passed"
         else:
             reached = min(reached, simulation.time) if stopped else reached
             continue

@@ -22,8 +22,8 @@ from hexapod_control.core.gait.gait_table import AUTO
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, clamp
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
-from hexapod_control.core.kinematics.support_detection import detect_support
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
+from hexapod_control.core.planner.given_places import guide_foot, move_refusal, standing_places, whole_body_move
 from hexapod_control.core.planner.requests import (
     BodyPoseRequest,
     FeetMoveRequest,
@@ -257,19 +257,6 @@ def pass_on(request: Request, walk: WalkController) -> None:
             walk.change_settings(settings)
 
 
-def whole_body_move(
-    request: FeetMoveRequest | JointMoveRequest, context: PlannerContext, attitude: BodyPose
-) -> FeetMove | JointMove:
-    """Returns the requested move from the present joint angles; `attitude` is the body pose without its height."""
-    robot, joints = context.robot, context.joints
-    match request:
-        case FeetMoveRequest(centers, duration):
-            now = detect_support(robot, joints, attitude)
-            return FeetMove.between(robot, now.centers, centers, now.pose, duration)
-        case JointMoveRequest(goal, duration):
-            return JointMove.between(robot, joints, goal, attitude, duration)
-
-
 def recover_margin(walk: WalkController, plan: TickPlan, dt: float, required_margin: float) -> None:
     """Takes measures if the static margin of a tick of `dt` [s] is below the required one [m]; 0: no measures."""
     if required_margin <= 0.0 or walk.motion.guiding or math.isnan(plan.margin):
@@ -296,10 +283,14 @@ class Lying(AtRest):
         """Stands up or starts a whole-body move; measured joints replace the planned ones."""
         match request:
             case StandRequest():
-                moves, walk = context.sequences.getting_up(context.joints, context.settings.selection.most_stable)
+                places = standing_places(context.footholds, context.sequences, context.joints)
+                if isinstance(places, Refusal):
+                    return StateReply(self, places)
+                gait = context.settings.selection.most_stable
+                moves, walk = context.sequences.getting_up(context.joints, gait, places)
                 return StateReply(Transition(RobotState.RISING, moves, walk))
             case FeetMoveRequest() | JointMoveRequest():
-                return StateReply(WholeBodyMove(whole_body_move(request, context, NEUTRAL)))
+                return StateReply(WholeBodyMove(whole_body_move(request, context.robot, context.joints, NEUTRAL)))
             case MeasuredJoints(joints):
                 context.restart_from(joints)
                 return StateReply(self)
@@ -348,9 +339,8 @@ class Transition(Copyable):
         self.pace_goal = 1.0
         match self.moves[0]:
             case BodyLift() as lift if self.robot_state is RobotState.SINKING:
-                moves, walk = context.sequences.rising(
-                    lift.contacts, lift.offset, context.settings.selection.most_stable
-                )
+                gait = context.settings.selection.most_stable
+                moves, walk = context.sequences.rising(lift.contacts, lift.offset, gait, lift.heights)
                 return Transition(RobotState.RISING, moves, walk)
         return self
 
@@ -360,7 +350,8 @@ class Transition(Copyable):
             return self
         match self.moves[0]:
             case BodyLift() as lift:
-                return Transition(RobotState.SINKING, context.sequences.sinking(lift.contacts, lift.offset), None)
+                moves = context.sequences.sinking(lift.contacts, lift.offset, lift.heights)
+                return Transition(RobotState.SINKING, moves, None)
         self.then = request
         return self
 
@@ -436,9 +427,9 @@ class OnFeet(Copyable):
             case BodyPoseRequest(pose, duration):
                 return StateReply(self, self._go_to_pose(pose, duration, context.joints))
             case GuidedFootRequest(leg, center):
-                return StateReply(self, walk.guide_foot(leg, BallCenter(*center), context.joints))
+                return StateReply(self, guide_foot(walk, context.footholds, leg, BallCenter(*center), context.joints))
             case GuidedFootOverGroundRequest(leg, point):
-                return StateReply(self, walk.guide_foot(leg, GroundPoint(*point), context.joints))
+                return StateReply(self, guide_foot(walk, context.footholds, leg, GroundPoint(*point), context.joints))
             case FeetMoveRequest() | JointMoveRequest():
                 return self._move(request, context)
             case _:
@@ -449,7 +440,9 @@ class OnFeet(Copyable):
         now = self.walk
         if self.then is not None or not now.still:
             return StateReply(self, not_at_rest(self.robot_state))
-        move = whole_body_move(request, context, now.body.pose.now)
+        if no_place := move_refusal(request, now, context.footholds, context.joints):
+            return StateReply(self, no_place)
+        move = whole_body_move(request, context.robot, context.joints, now.body.pose.now)
         return StateReply(WholeBodyMove(move, origin=self.origin))
 
     def _follow(self, twist: Twist, context: PlannerContext) -> None:
@@ -488,12 +481,14 @@ class OnFeet(Copyable):
         return None if self.walk.body.pose.standing_goal == pose else CLAMPED
 
     def advance(self, dt: float, context: PlannerContext) -> WholeBodyPose | None:
-        """Advances body, feet and gait clock by `dt` [s]; sensors are used unless the robot is about to sit down."""
-        self.walk.sense(*((context.touching, context.sensors.body_tilt) if self.then is None else (None, None)))
-        if self.then is None and context.footholds.grid is not None:
-            context.footholds.step(dt, self.walk, context.touching, explores=context.sensors.adaptation.explores)
-        elif self.walk.motion.seen:
-            context.footholds.forget(self.walk.motion)
+        """Advances body, feet and gait clock by `dt` [s]; only the map is used if the robot rises or is to sit down."""
+        footholds = context.footholds
+        touching = context.touching if self.then is None or footholds.grid is not None else None
+        self.walk.sense(touching, context.sensors.body_tilt if self.then is None else None)
+        if footholds.grid is not None:
+            footholds.step(dt, self.walk, touching, explores=context.sensors.adaptation.explores)
+        elif self.walk.motion.seen or self.walk.forbidden:
+            footholds.forget(self.walk)
         self.walk.correct(context.feedback.course.shares)
         self.walk, pose = context.limiter.advance(self.walk, context.joints, dt, context.change_pace(1.0, dt))
         self.walk.note_slowed(dt * (1.0 - context.limiter.time_share))
@@ -516,15 +511,19 @@ class OnFeet(Copyable):
             if now.speed.halted or now.body.pose.standing_goal != NEUTRAL:
                 walk.drive(ZERO)
                 walk.settle(NEUTRAL)
-            if now.in_neutral_stance:
+            if self._in_place(context):
                 return Transition(RobotState.SINKING, context.sequences.lying_down(walk), None)
         recover_margin(walk, plan, dt, context.settings.margin)
         return self
 
+    def _in_place(self, context: PlannerContext) -> bool:
+        """Whether feet and body have returned, as far as the map permits."""
+        return self.walk.in_neutral_stance if context.footholds.grid is None else self.walk.returned
+
     def _after_rising_tick(self, plan: TickPlan, dt: float, context: PlannerContext) -> PlannerState:
         """Ends the rise in the neutral stance. The feet step once the body is up, or cannot rise over them."""
         now = self.walk
-        if now.in_neutral_stance:
+        if self._in_place(context):
             self.then = None
             self.origin = PoseOrigin.REQUESTED
             return self.after_tick(plan, dt, context)

@@ -51,29 +51,49 @@ class PostureSequences:
         assert joints is not None  # lying_offset is always in reach
         return cls(capabilities, footholds, offset, joints)
 
-    def getting_up(self, joints: Sequence[LegJoints], gait: Gait) -> tuple[list[PostureMove], WalkController]:
-        """Returns the sequence from any joint angles [rad] to standing."""
-        path = (tuple(joints), *find_path(self.capabilities.robot, joints, self.lying_joints))
-        moves = [JointMove.between(self.capabilities.robot, a, b, NEUTRAL) for a, b in pairwise(path)]
-        rise, walk = self.rising(self.neutral_footholds, self.lying_offset, gait)
+    def getting_up(
+        self, joints: Sequence[LegJoints], gait: Gait, contacts: Sequence[Point] = ()
+    ) -> tuple[list[PostureMove], WalkController]:
+        """Returns the sequence from any joint angles [rad] to standing on contact points [m]; empty: the neutral ones.
+
+        Raises ValueError if they are out of reach.
+        """
+        robot = self.capabilities.robot
+        contacts = contacts or self.neutral_footholds
+        offset = self.lying_offset
+        lying: Sequence[LegJoints] | None = self.lying_joints
+        if contacts != self.neutral_footholds:
+            offset = stand_up.lying_offset(robot, contacts)
+            lying = joints_at_offset(robot, contacts, offset)
+        if lying is None:
+            raise ValueError("the feet do not reach these contact points")
+        path = (tuple(joints), *find_path(robot, joints, lying))
+        moves = [JointMove.between(robot, a, b, NEUTRAL) for a, b in pairwise(path)]
+        rise, walk = self.rising(contacts, offset, gait)
         return [*moves, *rise], walk
 
-    def rising(self, contacts: Sequence[Point], offset: float, gait: Gait) -> tuple[list[PostureMove], WalkController]:
-        """Returns the sequence from a body `offset` [m] above the walk height, over planted feet [m], to standing."""
-        lift = BodyLift.between(self.capabilities.robot, contacts, offset, 0.0)
+    def rising(
+        self, contacts: Sequence[Point], offset: float, gait: Gait, heights: Sequence[float] = ()
+    ) -> tuple[list[PostureMove], WalkController]:
+        """Returns the sequence from a body `offset` [m] above the walk height, over planted feet [m], to standing.
+
+        `heights` [m] are those of the feet above the ground, as in `BodyLift.between`.
+        """
+        lift = BodyLift.between(self.capabilities.robot, contacts, offset, 0.0, heights)
         return [lift], WalkController(self.capabilities, contacts, NEUTRAL, gait)
 
-    def sinking(self, contacts: Sequence[Point], offset: float) -> list[PostureMove]:
-        """Returns the sequence from a body `offset` [m] above the walk height, over planted feet [m], to lying."""
-        return [
-            BodyLift.between(
-                self.capabilities.robot, contacts, offset, stand_up.lying_offset(self.capabilities.robot, contacts)
-            )
-        ]
+    def sinking(self, contacts: Sequence[Point], offset: float, heights: Sequence[float] = ()) -> list[PostureMove]:
+        """Returns the sequence from a body `offset` [m] above the walk height, over planted feet [m], to lying.
+
+        `heights` [m] are those of the feet above the ground, as in `BodyLift.between`.
+        """
+        robot = self.capabilities.robot
+        return [BodyLift.between(robot, contacts, offset, stand_up.lying_offset(robot, contacts), heights)]
 
     def lying_down(self, walk: WalkController) -> list[PostureMove]:
         """Returns the sequence from standing to lying; the feet stay at their present contact points."""
-        return self.sinking([(foot.x, foot.y) for foot in walk.motion.feet], 0.0)
+        feet = walk.motion.feet
+        return self.sinking([(foot.x, foot.y) for foot in feet], 0.0, [foot.z for foot in feet])
 
     def taking_over(self, joints: Sequence[LegJoints], gait: Gait) -> tuple[JointMove, WalkController] | None:
         """Returns the sequence that takes over a robot with these joint angles [rad]; None if it does not stand.

@@ -28,32 +28,43 @@ HEIGHT_STEP = 0.002  # [m] between the heights that are tried for lying
 
 @dataclass
 class BodyLift(TimedMove):
-    """The body moves straight up or down over planted feet."""
+    """The body moves straight up or down over planted feet, whose heights fade to those of flat ground."""
 
     robot: Robot
     contacts: tuple[Point, ...]  # [m] of the feet in base_footprint
     start: float  # [m] height above the walk height
     goal: float  # [m] likewise
     duration: float  # [s]
+    first_heights: tuple[float, ...]  # [m] of the feet above the ground at the start
     elapsed: float = 0.0  # [s]
 
     @classmethod
-    def between(cls, robot: Robot, contacts: Sequence[Point], start: float, goal: float) -> BodyLift:
-        """Returns the move from one height [m] above the walk height to another, at a moderate speed."""
+    def between(
+        cls, robot: Robot, contacts: Sequence[Point], start: float, goal: float, heights: Sequence[float] = ()
+    ) -> BodyLift:
+        """Returns the move from one height [m] above the walk height to another, at a moderate speed.
+
+        `heights` [m] are those of the feet above the ground at the start; empty: 0.
+        """
         duration = max(MIN_DURATION_S, PEAK_TRAVEL_SPEED * abs(goal - start) / RISE_SPEED)
-        return cls(robot, tuple(contacts), start, goal, duration)
+        return cls(robot, tuple(contacts), start, goal, duration, tuple(heights) or (0.0,) * len(contacts))
 
     @property
     def offset(self) -> float:
         """Present height [m] above the walk height."""
         return self.start + self.travel * (self.goal - self.start)
 
+    @property
+    def heights(self) -> list[float]:
+        """Present heights [m] of the feet above the ground."""
+        return [(1.0 - self.travel) * height for height in self.first_heights]
+
     def advance(self, dt: float, previous: Sequence[LegJoints]) -> WholeBodyPose:
         """Advances by `dt` [s] and returns the pose."""
         self.elapsed += dt
         placement = Placement(BodyPose(z=self.offset), self.robot.walk.height)
-        count = len(self.contacts)
-        return whole_body_pose(self.robot, placement, list(self.contacts), [0.0] * count, [True] * count, previous)
+        planted = [True] * len(self.contacts)
+        return whole_body_pose(self.robot, placement, list(self.contacts), self.heights, planted, previous)
 
 
 def lying_offset(robot: Robot, contacts: Sequence[Point]) -> float:

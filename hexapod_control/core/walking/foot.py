@@ -82,6 +82,7 @@ class Guided(Copyable):
     velocity: Vector = ZERO_VELOCITY  # [m/s]
     phase: GuidedPhase = GuidedPhase.WAITING
     separating: bool = False  # whether it leads to the ground, away from a leg that blocks the way to the foothold
+    origin: Point | None = None  # [m] where the foot has lifted off; None: unknown
 
     @property
     def planted(self) -> bool:

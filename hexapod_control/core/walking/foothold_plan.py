@@ -15,7 +15,8 @@ none, the walk stops.
 
 No foot is put down where the map does not permit it. A leg without a foothold does not lift off; one in the air that
 has none any more goes back to where it has lifted off, which bore it; and the walk stops. Its course is refused until
-another one is commanded, or the map, as it is now, has a foothold for that step.
+another one is commanded, or the map, as it is now, has a foothold for that step. Feet that other motions put down at a
+given place are checked by `forbids`.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from hexapod_control.core.terrain.foothold_choice import (
     Step,
 )
 from hexapod_control.core.terrain.height_map import TerrainGrid
+from hexapod_control.core.terrain.permitted_ground import forbidden
 from hexapod_control.core.walking.feet.foot_motion import LANDING, FootMotion
 from hexapod_control.core.walking.foot import SEEN_EVEN, Foot, SeenFoothold, Swing
 from hexapod_control.core.walking.terrain import SEEN_DEPTH
@@ -102,7 +104,7 @@ class FootholdPlan(Copyable):
 
     def __init__(self, robot: Robot) -> None:
         """Sees nothing yet; `robot` has the legs that walk."""
-        self._robot = robot
+        self.robot = robot
         self._chooser = FootholdChooser(robot)
         self.grid: TerrainGrid | None = None
         self._base: FramePose | None = None
@@ -118,6 +120,7 @@ class FootholdPlan(Copyable):
         self._start: Point | None = None  # [m] in odom, where the robot began to use the map
         self._felt = FELT * max(math.dist((0.0, 0.0), foothold) for foothold in robot.footholds)  # [m]
         self._planted: tuple[bool, ...] = (True,) * len(robot.legs)  # in the last tick
+        self._checked: TerrainGrid | None = None  # by which the neutral footholds were checked last
         # [s] for which each foot has felt for unknown ground, 0 in the air; None: it does not
         self._probing: tuple[float | None, ...] = (None,) * len(robot.legs)
 
@@ -157,15 +160,15 @@ class FootholdPlan(Copyable):
         if self.sight is not Sight.NONE and self._age > OLD_S:
             self._turn_to(Sight.LOST)
         if self.grid is None or self._base is None or self.sight is Sight.LOST:
-            self.forget(motion)
+            self.forget(walk)
             return
         self._since = tuple(since + dt for since in self._since)
         self._ask_again()
+        if self._checked is not self.grid:
+            self._checked = self.grid
+            walk.forbidden = frozenset(self.forbidden_neutral(walk))
         if not (walk.stepping or motion.any_in_air):  # the feet stay where they have found a place
             return
-        if self._start is None:
-            x, y, _ = self._base[1].tolist()
-            self._start = x, y
         landed = self._landed(motion, touching)
         due = self._due(walk)
         if not landed and not due and all(found is None or _even(found) for found in self._chosen):
@@ -175,15 +178,48 @@ class FootholdPlan(Copyable):
             for leg, foot in enumerate(motion.feet)
             if foot.state.planted and (touching is None or touching[leg])
         ]
-        view = GroundView.of(self.grid, self._base, walk.body.placement, standing, self._start, self._felt)
-        self._judge(view, landed)
-        if self.sight is Sight.MISFIT:
-            self.forget(motion)
+        view = self._view(walk.body.placement, standing)
+        if view is not None:
+            self._judge(view, landed)
+        if view is None or self.sight is Sight.MISFIT:
+            self.forget(walk)
             return
         for leg in due:
             self._choose(leg, view, walk, explores=explores and touching is not None)
         self._stop_before_missing(walk)
         motion.seen = tuple(map(partial(_seen, view), motion.feet, self._chosen, self._returned(walk)))
+
+    def _view(self, placement: Placement, standing: Sequence[Vector]) -> GroundView | None:
+        """The ground about a body in a placement, by feet [m] that stand; None without a map."""
+        if self.grid is None or self._base is None:
+            return None
+        if self._start is None:
+            x, y, _ = self._base[1].tolist()
+            self._start = x, y
+        return GroundView.of(self.grid, self._base, placement, standing, self._start, self._felt)
+
+    def forbids(
+        self, placement: Placement, standing: Sequence[Vector], at: Vector, *, unknown: bool = True
+    ) -> Missing | None:
+        """Why the map that is used does not permit a foot at (x, y, z) [m] in base_footprint; None: it does.
+
+        `placement` is that of the body, `standing` are the feet [m] on the ground; `unknown` is whether ground that is
+        unknown is forbidden, too.
+        """
+        view = self._view(placement, standing) if self.sight is Sight.USED else None
+        return None if view is None else forbidden(view, self.robot, at, unknown=unknown)
+
+    def forbidden_neutral(self, walk: WalkController) -> dict[int, Missing]:
+        """The legs, by row, whose neutral foothold the map does not permit, except those that stand there."""
+        feet = walk.motion.feet
+        standing = [foot.at for foot in feet if foot.state.planted]
+        found = {}
+        for leg, (foot, (x, y)) in enumerate(zip(feet, walk.regions.footholds, strict=True)):
+            there = foot.state.planted and math.dist((foot.x, foot.y), (x, y)) < self.robot.foot_radius
+            missing = None if there else self.forbids(walk.body.placement, standing, (x, y, 0.0))
+            if missing is not None:
+                found[leg] = missing
+        return found
 
     def _ask_again(self) -> None:
         """Ends the refusal of a course if a newer map has a foothold for the step that had none."""
@@ -226,11 +262,13 @@ class FootholdPlan(Copyable):
             for foot, found, question in choices
         ]
 
-    def forget(self, motion: FootMotion) -> None:
+    def forget(self, walk: WalkController) -> None:
         """Chooses nothing: the walk is that without a map."""
-        self._chosen = (None,) * len(self._robot.legs)
-        self._since = (math.inf,) * len(self._robot.legs)
-        motion.seen = ()
+        self._chosen = (None,) * len(self.robot.legs)
+        self._since = (math.inf,) * len(self.robot.legs)
+        self._checked = None
+        walk.motion.seen = ()
+        walk.forbidden = frozenset()
 
     def _probe(self, dt: float, walk: WalkController, touching: Sequence[bool] | None) -> None:
         """Holds the other feet while one feels for unknown ground, and stops the walk if it finds none."""
@@ -248,7 +286,7 @@ class FootholdPlan(Copyable):
             motion.terrain.probing = any(time is not None and time > 0.0 for time in probing)
         if self.refused.mishap is not None or walk.speed.twist.is_zero:
             return
-        for name, time in zip(self._robot.leg_names, probing, strict=True):
+        for name, time in zip(self.robot.leg_names, probing, strict=True):
             if time is not None and time > PROBED_S:
                 text = f"{name} finds no ground within {1e3 * SEEN_DEPTH:.0f} mm below the other feet"
                 self._refuse(walk, f"{text}; it stops: drive another way")
@@ -287,8 +325,8 @@ class FootholdPlan(Copyable):
             return
         for leg, missing in self.missing.items():
             if not motion.feet[leg].state.planted or motion.clock.stance_time(leg, 0.0) < DECIDED:
-                name = self._robot.leg_names[leg]
-                text = f"no foothold ahead of {name}: {_words(missing)}"
+                name = self.robot.leg_names[leg]
+                text = f"no foothold ahead of {name}: {in_words(missing)}"
                 self._refuse(walk, f"{text}; it stops: drive another way", self._questions[leg])
                 return
 
@@ -329,7 +367,7 @@ def _step(leg: int, foot: Foot, motion: FootMotion, walk: WalkController, before
     return Step(leg, foot.at, nominal, disc, until, stance, before, level)
 
 
-def _words(missing: Missing) -> str:
+def in_words(missing: Missing) -> str:
     """What was seen there."""
     height = f"{1e3 * abs(missing.drop):.0f} mm"
     match missing.why:

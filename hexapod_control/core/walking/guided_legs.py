@@ -6,7 +6,8 @@
 2. The body shifts away from the leg, by the shortest distance that gives a sufficient static margin.
 3. The foot waits on the ground until the static margin over the other feet is sufficient, then follows its path:
    straight from point to point, with bounded speed and acceleration and without overshoot where the path turns.
-4. When it is released, it returns to its neutral foothold; a foot that has landed is a planted foot again.
+4. When it is released, it returns to its neutral foothold, or to where it has lifted off if the map does not permit
+   that; a foot that has landed is a planted foot again.
 
 Contact points (x, y) [m] in base_footprint, heights z [m] above its plane.
 """
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import cmath
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose, Placement
@@ -37,6 +38,7 @@ from hexapod_control.core.walking.foot import (
     Foot,
     Guided,
     GuidedPhase,
+    Swing,
     displaced,
     stopping_point,
 )
@@ -234,7 +236,9 @@ def start_guiding(
     path = path_between(start, (x, y, max(z, 0.0)))
     refusal = _path_refusal(robot, feet, Placement(pose, robot.walk.height), leg, points_along(start, path)[1:], joints)
     if not refusal:
-        foot.state = Guided(path, velocity, GuidedPhase.MOVING if in_air else GuidedPhase.WAITING)
+        origin = state.origin if isinstance(state, Guided) and in_air else foot.at[:2]
+        phase = GuidedPhase.MOVING if in_air else GuidedPhase.WAITING
+        foot.state = Guided(path, velocity, phase, origin=origin)
     return refusal
 
 
@@ -283,18 +287,26 @@ def hold_feet_in_air(feet: Sequence[Foot], heights: Mapping[int, float]) -> None
 
 
 def separate(
-    robot: Robot, feet: Sequence[Foot], legs: tuple[int, int], regions: StanceRegions, placement: Placement
+    robot: Robot,
+    feet: Sequence[Foot],
+    legs: tuple[int, int],
+    regions: StanceRegions,
+    placement: Placement,
+    forbidden: Collection[int] = (),
 ) -> None:
     """Guides all feet in the air to their neutral footholds; two legs (rows) that block each other first swing apart.
 
-    If two legs are blocked again on their way there, they go higher and put their feet down apart from each other, and
-    all other feet go straight down, so that none is in the air for long. All feet are at rest before, as the tick
-    limiter has stopped the walk.
+    Those of the legs (rows) in `forbidden` return to where they have lifted off. If two legs are blocked again on their
+    way there, they go higher and put their feet down apart from each other, and all other feet go straight down, so
+    that none is in the air for long. All feet are at rest before, as the tick limiter has stopped the walk.
     """
     again = any(isinstance(foot.state, Guided) for foot in feet)
     for row, (foot, foothold) in enumerate(zip(feet, regions.footholds, strict=True)):
         if foot.state.planted:
             continue
+        origin = foot.state.origin[:2] if isinstance(foot.state, Swing | Guided) and foot.state.origin else None
+        if row in forbidden and origin is not None:
+            foothold = origin
         height = max(foot.z, CLEARANCE_HEIGHT) + (CLEARANCE_HEIGHT if again else 0.0)
         apart = _apart(robot, foot, row, sum(legs) - row, placement) if row in legs else foot.at[:2]
         if not again:
@@ -302,7 +314,7 @@ def separate(
             path = ((*apart, height), *path) if row in legs else path
         else:
             path = ((*apart, height), (*apart, 0.0)) if row in legs else ((*apart, 0.0),)
-        foot.state = Guided(path, phase=GuidedPhase.MOVING, separating=again)
+        foot.state = Guided(path, phase=GuidedPhase.MOVING, separating=again, origin=origin)
 
 
 def _apart(robot: Robot, foot: Foot, leg: int, other: int, placement: Placement) -> Point:
@@ -317,20 +329,23 @@ def _apart(robot: Robot, foot: Foot, leg: int, other: int, placement: Placement)
     return foot.x, foot.y
 
 
-def return_to_footholds(feet: Sequence[Foot], regions: StanceRegions) -> None:
+def return_to_footholds(feet: Sequence[Foot], regions: StanceRegions, forbidden: Collection[int] = ()) -> None:
     """Guides every guided foot to its neutral foothold; a foot that still waits on the ground is planted again.
 
-    A foot that is separating from a leg on its way there continues to its goal.
+    Those of the legs (rows) in `forbidden` return to where they have lifted off. A foot that is separating from a leg
+    on its way there continues to its goal.
     """
-    for foot, (x, y) in zip(feet, regions.footholds, strict=True):
+    for leg, (foot, foothold) in enumerate(zip(feet, regions.footholds, strict=True)):
         guided = foot.state
         if not isinstance(guided, Guided) or guided.separating:
             continue
+        x, y = (guided.origin if leg in forbidden else None) or foothold
         if guided.planted:
             foot.state = STANCE
         elif not (guided.lands and math.dist(guided.path[-1][:2], (x, y)) < 1e-9):
             start = stopping_point(foot.at, guided.velocity)
-            foot.state = Guided(path_between(start, (x, y, 0.0)), guided.velocity, GuidedPhase.MOVING)
+            path = path_between(start, (x, y, 0.0))
+            foot.state = Guided(path, guided.velocity, GuidedPhase.MOVING, origin=guided.origin)
 
 
 def advance_guided_feet(robot: Robot, feet: Sequence[Foot], placements: Sequence[Placement], dt: float) -> None:

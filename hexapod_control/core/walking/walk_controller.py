@@ -84,6 +84,7 @@ class WalkController(Copyable):
         self.strides = StrideControl(capabilities)
         self.last_strides = Strides(capabilities.stances.at(self.body.height), self.strides.regions)
         self.wanted = ZERO  # what the speed limits allow of the command
+        self.forbidden: frozenset[int] = frozenset()  # legs (rows) whose neutral foothold the map does not permit
         self._foothold_radius = capabilities.robot.foothold_radius
         self._correction = ZERO  # of the feet's twist, as shares of the foot speed [1, 1, rad/m]
         self.body.sway.prepare(pose, gait.sway)
@@ -111,7 +112,8 @@ class WalkController(Copyable):
         if deadlock is not None:
             self.speed.stop_at_once()
             placement = self.body.placement
-            guided_legs.separate(self._capabilities.robot, motion.feet, deadlock, self.regions, placement)
+            robot = self._capabilities.robot
+            guided_legs.separate(robot, motion.feet, deadlock, self.regions, placement, self.forbidden)
 
     def hold_feet(self, heights: Mapping[int, float] = MappingProxyType({})) -> None:
         """Leaves all feet where they are until the next command; `heights` [m] are those of feet in the air, by leg."""
@@ -144,8 +146,8 @@ class WalkController(Copyable):
         return guided_legs.guide_leg(self._capabilities.robot, motion.feet, self.body, leg, goal, joints)
 
     def release(self) -> None:
-        """Returns guided feet to their neutral footholds."""
-        guided_legs.return_to_footholds(self.motion.feet, self.regions)
+        """Returns guided feet to their neutral footholds, or to where they have lifted off if that is forbidden."""
+        guided_legs.return_to_footholds(self.motion.feet, self.regions, self.forbidden)
 
     def settle(self, pose: BodyPose) -> None:
         """Returns guided feet to their neutral footholds, and then moves the body to a pose."""
@@ -214,10 +216,15 @@ class WalkController(Copyable):
         return feet_still and self.speed.twist.is_zero and self.body.pose.still
 
     @property
-    def in_neutral_stance(self) -> bool:
-        """True at rest with every foot near its neutral foothold and the body in its goal pose."""
+    def returned(self) -> bool:
+        """True at rest with every foot near its neutral foothold, or the place seen instead, the body in its pose."""
         near = self.motion.distance_from_neutral(self.regions) <= NEUTRAL_TOLERANCE
-        return self.at_rest and near and self.body.settled and not self.motion.terrain
+        return self.at_rest and near and self.body.settled
+
+    @property
+    def in_neutral_stance(self) -> bool:
+        """As `returned`, on ground that counts as flat."""
+        return self.returned and not self.motion.terrain
 
     # --- speed limits --------------------------------------------------------------------------------
 

@@ -261,7 +261,8 @@ def test_a_foot_on_the_ground_waits_to_lift_off_and_one_in_the_air_turns_to_its_
     feet, (x, y) = standing(), MACHINE.legs[1].foothold
     goal = GroundPoint(x + 0.02, y, 0.03)
     assert start_guiding(MACHINE, feet, NEUTRAL, 1, goal, JOINTS) is None
-    assert feet[1].state == Guided(path_between((x, y, 0.0), goal), (0.0, 0.0, 0.0)) and feet[1].planted
+    waits = Guided(path_between((x, y, 0.0), goal), (0.0, 0.0, 0.0), origin=(x, y))
+    assert feet[1].state == waits and feet[1].planted
     velocity = (0.05, 0.0, -0.02)
     feet[1].z, feet[1].state = 0.03, Guided((goal,), velocity, GuidedPhase.MOVING)
     back = GroundPoint(x, y, -0.01)  # below the ground: on it

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from support.drives import DT, standing_planner, walk_of
 
+from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.fits import fit_rigid
+from hexapod_control.core.kinematics.leg_kinematics import forward, inverse
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist
+from hexapod_control.core.kinematics.support_detection import detect_support
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.sensing.mishap_watch import MishapKind
 from hexapod_control.core.sensing.sensor_inputs import Adaptation
@@ -142,6 +145,97 @@ def test_after_a_stop_before_an_edge_the_robot_walks_away_from_it():
     _, planner, here = walked(Twist(-0.06, 0.0, 0.0), grid, 3.0, planner, edge)
     assert planner.view.mishap is None
     assert here.x < edge.x - 0.1
+
+
+EDGE = ground(lambda x, y: np.where(x < 0.4, 0.0, -0.25))
+
+
+def at_the_edge():
+    """A robot that has stopped before an edge ahead of it: planner and place."""
+    _, planner, here = walked(FORWARD, EDGE, 12.0)
+    assert planner.view.mishap and any(planner.view.walk.forbidden)
+    return planner, here
+
+
+def rested(planner, here, grid, seconds, done=lambda: False):
+    """Lets a robot that does not walk go on for some seconds; no foot stands beyond the edge of the table meanwhile."""
+    for k in range(round(seconds / DT)):
+        joints = planner.view.joint_angles.tolist()
+        support = detect_support(planner.robot, joints, planner.view.body_pose)
+        for (x, y), down in zip(support.contacts, support.planted, strict=True):
+            assert not down or grid.height(*here.apply(x, y)) > -0.01
+        c, s = math.cos(here.yaw), math.sin(here.yaw)
+        height = support.pose.z + planner.robot.walk.height
+        base = np.array(((c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0))), np.array((here.x, here.y, height))
+        planner.see(replace(grid, time=1000.0 + DT * k), base)
+        planner.step(DT)
+        if done():
+            return True
+    return False
+
+
+def test_at_an_edge_a_robot_sits_down_and_stands_up_with_its_feet_on_the_table_and_says_so():
+    planner, here = at_the_edge()
+    before = [here.apply(*foot.at[:2]) for foot in walk_of(planner).motion.feet]
+    assert planner.sit() is None
+    planner.step(DT)
+    assert "sits down with these feet where they stand" in planner.view.mishap.text
+    assert rested(planner, here, EDGE, 10.0, lambda: planner.state is RobotState.SITTING)
+    assert planner.stand() is None
+    assert rested(planner, here, EDGE, 10.0, lambda: planner.state is RobotState.STANDING)
+    rested(planner, here, EDGE, 4.0)
+    forbidden = planner.view.walk.forbidden
+    for leg, (foot, place) in enumerate(zip(walk_of(planner).motion.feet, before, strict=True)):
+        assert leg not in forbidden or math.dist(here.apply(*foot.at[:2]), place) < 0.03
+        assert EDGE.height(*here.apply(*foot.at[:2])) == 0.0
+
+
+def test_a_robot_that_lies_where_no_foot_can_stand_does_not_stand_up_and_says_why():
+    planner, here = at_the_edge()
+    planner.sit()
+    assert rested(planner, here, EDGE, 10.0, lambda: planner.state is RobotState.SITTING)
+    rested(planner, Pose(here.x + 0.15, here.y, here.yaw), EDGE, 0.1)
+    refusal = planner.stand()
+    assert refusal.kind == "no_place_to_stand" and "drop of" in str(refusal)
+    planner.see(None, None)
+    assert planner.stand() is None
+
+
+def test_a_foot_that_is_lifted_at_an_edge_returns_to_where_it_stood():
+    planner, here = at_the_edge()
+    leg = next(iter(planner.view.walk.forbidden))
+    place = walk_of(planner).motion.feet[leg].at
+    planner.command(ZERO)
+    rested(planner, here, EDGE, 1.0)
+    assert planner.guide_foot_over_ground(planner.robot.leg_names[leg], (*place[:2], 0.04)) is None
+    assert rested(planner, here, EDGE, 6.0, lambda: walk_of(planner).motion.feet[leg].z > 0.035)
+    planner.return_to_neutral()
+    rested(planner, here, EDGE, 6.0)
+    assert walk_of(planner).motion.all_in_stance
+    assert math.dist(walk_of(planner).motion.feet[leg].at, place) < 0.03
+
+
+def test_requests_that_would_put_a_foot_beyond_an_edge_are_refused_and_those_that_would_not_are_accepted():
+    planner, here = at_the_edge()
+    planner.command(ZERO)
+    rested(planner, here, EDGE, 1.0)
+    leg = next(iter(planner.view.walk.forbidden))
+    name = planner.robot.leg_names[leg]
+    x, y = walk_of(planner).regions.footholds[leg]
+    refusals = [
+        planner.guide_foot_over_ground(name, (x, y, 0.0)),
+        planner.change_leg(name, lost=True),
+    ]
+    centers = np.array(forward(planner.robot, planner.view.joint_angles))
+    centers[[planner.robot.leg_names.index(each) for each in ("left_front", "right_front")], 0] += 0.04
+    joints = inverse(planner.robot, centers, planner.view.joint_angles).joints
+    refusals += [planner.move_feet(centers), planner.move_joints(joints)]
+    for refusal in refusals:
+        assert refusal.kind == "no_place_on_map" and "drop of 250 mm" in str(refusal)
+    assert planner.request_pose(BodyPose(z=0.01)) is None
+    rested(planner, here, EDGE, 4.0)
+    now = planner.view.joint_angles
+    assert planner.move_joints(np.array(now) + np.array((0.0, 0.02, -0.02))) is None
 
 
 def test_ground_that_no_camera_sees_counts_as_that_of_the_feet_about_the_start_and_is_not_walked_on_elsewhere():

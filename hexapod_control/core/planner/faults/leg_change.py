@@ -20,6 +20,7 @@ from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose, ball_center_and_joints
 from hexapod_control.core.planner.faults.unknown_state import Unknown
+from hexapod_control.core.planner.given_places import leg_change_refusal
 from hexapod_control.core.planner.requests import (
     HaltRequest,
     PoseTrackingRequest,
@@ -55,6 +56,8 @@ def begin_leg_change(state: PlannerState, goal: WalkingLegs, context: PlannerCon
     """Starts a change to another set of legs, with one leg more or fewer, or to other tables of the same legs."""
     match state:
         case OnFeet(then=None) as on_feet:
+            if no_place := leg_change_refusal(on_feet.walk, context.footholds):
+                return StateReply(state, no_place)
             return StateReply(LegChange.beginning(on_feet.walk, goal))
         case Lying() if goal.lost > context.legs.lost:
             return StateReply(LyingLegChange(goal, _folding(context, goal, None)))

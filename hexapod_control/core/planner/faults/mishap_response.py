@@ -54,6 +54,7 @@ from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
 from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.sensing.mishap_watch import UPSIDE_DOWN_RAD, Mishap, MishapKind, WatchedTick, tilt_angle
 from hexapod_control.core.sensing.progress_watch import STANDS_S
+from hexapod_control.core.walking.foothold_plan import in_words
 from hexapod_control.core.walking.walk_controller import WalkController
 
 MAX_TORQUE_SHARE = 0.7  # of the stall torque, above which a joint is relieved ...
@@ -328,6 +329,10 @@ def present_mishap(state: PlannerState, context: PlannerContext) -> Mishap | Non
     """Returns the present mishap; None without one."""
     if isinstance(state, Frozen):
         return state.mishap
+    if isinstance(state, OnFeet) and state.lies_down and (forbidden := context.footholds.forbidden_neutral(state.walk)):
+        kept = ", ".join(f"{context.robot.leg_names[leg]} ({in_words(missing)})" for leg, missing in forbidden.items())
+        text = f"the map shows no neutral foothold for {kept}: the robot sits down with these feet where they stand"
+        return Mishap(MishapKind.NO_FOOTHOLD, text)
     return context.watch.slow_mishap or context.feedback.progress.refused.mishap or context.footholds.mishap
 
 
