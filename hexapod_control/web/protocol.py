@@ -43,8 +43,8 @@ REQUESTS = {  # what a page may request, and the node that carries it out by a s
 ALWAYS_ALLOWED = ("stop", "estop")  # for every admitted client
 QUERIES = ("urdf", "invite", "terrain", "camera", "map", "kept", "report", "weeks")
 DANCE_ACTS = ("play", "save", "delete")
-DANCE_STEPS = ("pose", "wait", "walk", "sway")  # of a motion file, which a page can edit
-MAX_DANCE = 60  # steps
+DANCE_STEPS = ("pose", "wait", "walk", "sway", "leg")  # of a motion file, which a page can edit
+MAX_DANCE = 60  # steps of a track
 MAX_BEATS = 240
 PROFILE_ACTS = ("save", "delete", "robot", "restore")
 MAX_PROFILE = 20  # values
@@ -53,6 +53,9 @@ MAX_ROUTE = 200  # points
 CONTROL_ACTS = ("take", "leave", "give", "keep")
 LABORATORY_ACTS = ("open", "plan", "save")
 RECORDING_ACTS = ("start", "stop", "keep", "delete", "bag", "csv", "replay")
+
+
+DanceSteps = tuple[Mapping[str, Mapping[str, float | str]], ...]
 
 
 class RefusedMessageError(ValueError):
@@ -240,13 +243,25 @@ class RouteMessage:
 class DanceMessage:
     """Plays a motion of these steps, saves it under a name, or deletes that name.
 
-    A step is {kind: values} as in a motion file; gait_planner checks the values. `beats` [s] are those of its music.
+    A step is {kind: values} as in a motion file; gait_planner checks the values. `legs` are steps at the same time as
+    `steps`. `beats` [s] are those of its music.
     """
 
     act: str
     name: str = ""
-    steps: tuple[Mapping[str, Mapping[str, float]], ...] = ()
+    steps: DanceSteps = ()
+    legs: DanceSteps = ()
     beats: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FootMessage:
+    """Moves one foot to a point [m, base_link] while the others stand; without a leg, all feet come down."""
+
+    leg: str = ""
+    x: float = 0.0
+    y: float = 0.0
+    z: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +295,7 @@ RobotBody = (
     | RouteMessage
     | DanceMessage
     | PoseMessage
+    | FootMessage
     | GaitMessage
     | LegMessage
     | PlayMessage
@@ -347,14 +363,18 @@ def _times(name: str, value: Any) -> tuple[float, ...]:
     return tuple(_TIME.checked(time) for time in value)
 
 
-def _steps(name: str, value: Any) -> tuple[Mapping[str, Mapping[str, float]], ...]:
+def _steps(name: str, value: Any) -> DanceSteps:
     if not isinstance(value, list) or len(value) > MAX_DANCE:
         raise RefusedMessageError(400, f"{name} must be a list of at most {MAX_DANCE} steps")
     for step in value:
         if not isinstance(step, dict) or len(step) != 1 or not set(step) <= set(DANCE_STEPS):
             raise RefusedMessageError(400, f"each of the {name} must have one of the keys {', '.join(DANCE_STEPS)}")
         for values in step.values():
-            if not all(key.isidentifier() for key in _numbers(name, values)):
+            numbers = (
+                {key: each for key, each in values.items() if key != "name"} if isinstance(values, dict) else values
+            )
+            words = (*_numbers(name, numbers), *(value for key, value in values.items() if key == "name"))
+            if not all(isinstance(word, str) and word.isidentifier() and len(word) <= 40 for word in words):
                 raise RefusedMessageError(400, f"each of the {name} must have keys of a motion file")
     return tuple(value)
 
@@ -371,6 +391,7 @@ def _one_of(*known: str) -> FieldCheck:
 _COUNT = Quantity("", 0, MAX_INTEGER, "number of a message or a client", whole=True)
 _SHARE = Quantity("", -1.0, 1.0, "share of the limit of the velocity", 0.0)
 _METRES = Quantity("m", -0.3, 0.3, "shift of the body", 0.0)
+_REACH = Quantity("m", -2.0, 2.0, "point for a foot", 0.0)
 _TILT = Quantity("rad", -1.0, 1.0, "turn of the body", 0.0)
 _PLACE = Quantity("m", -1000.0, 1000.0, "coordinate in odom")
 _TIME = Quantity("s", 0.0, 3600.0, "time in a piece of music")
@@ -383,8 +404,12 @@ KINDS: Mapping[str, tuple[Any, Mapping[str, FieldCheck]]] = {
     "name": (NameMessage, {"name": _text(MAX_NAME)}),
     "drive": (DriveMessage, {"on": _boolean, "vx": _SHARE, "vy": _SHARE, "wz": _SHARE}),
     "pose": (PoseMessage, _POSE),
+    "foot": (FootMessage, {"leg": _text(40), **dict.fromkeys(("x", "y", "z"), _REACH)}),
     "route": (RouteMessage, {"act": _one_of(*ROUTE_ACTS), "name": _text(40), "points": _points}),
-    "dance": (DanceMessage, {"act": _one_of(*DANCE_ACTS), "name": _text(40), "steps": _steps, "beats": _times}),
+    "dance": (
+        DanceMessage,
+        {"act": _one_of(*DANCE_ACTS), "name": _text(40), "steps": _steps, "legs": _steps, "beats": _times},
+    ),
     "gait": (GaitMessage, {"name": _text(40)}),
     "leg": (LegMessage, {"name": _text(40), "lost": _boolean}),
     "play": (PlayMessage, {"name": _text(60)}),

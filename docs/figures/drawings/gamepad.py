@@ -27,13 +27,14 @@ PLACES = {
     "R1": (655, 108, "right"),
     "Start": (575, 152, "right"),
     "Y": (650, 185, "right"),
+    "X": (611, 222, "right"),
     "B": (690, 222, "right"),
     "A": (650, 260, "right"),
     "right stick": (600, 310, "right"),
 }
 ORDER = {
     "left": ("LT", "L1", "Back", "left stick", "D-pad"),
-    "right": ("RT", "R1", "Start", "Y", "B", "A", "right stick"),
+    "right": ("RT", "R1", "Start", "Y", "X", "B", "A", "right stick"),
 }
 BODY = (
     "M400 130 Q540 108 680 130 Q760 140 790 270 Q820 400 770 425 Q730 440 690 380 Q675 358 640 355 "
@@ -62,11 +63,10 @@ def _shapes() -> Iterator[str]:
         yield f'<circle cx="{x}" cy="{y}" r="34" class="key"/><circle cx="{x}" cy="{y}" r="22" class="key"/>'
     x, y, _ = PLACES["D-pad"]
     yield f'<path d="M{x - 11} {y - 33}h22v22h22v22h-22v22h-22v-22h-22v-22h22z" class="key"/>'
-    for name in "AYB":
+    for name in "AXYB":
         x, y, _ = PLACES[name]
         yield f'<circle cx="{x}" cy="{y}" r="17" class="{"stop" if name == "B" else "key"}"/>'
         yield f'<text x="{x}" y="{y + 5}" class="on">{name}</text>'
-    yield '<circle cx="611" cy="222" r="17" class="key"/><text x="611" y="227" class="on">X</text>'
     for name in ("Back", "Start"):
         x, y, _ = PLACES[name]
         yield f'<rect x="{x - 24}" y="{y - 9}" width="48" height="18" rx="9" class="key"/>'

@@ -37,6 +37,7 @@ BUTTONS = {
         GamepadControl("pose_button", 3, "Y", "pose mode: sticks move the body"),
         GamepadControl("stand_button", 6, "Start", "stand up / sit down"),
         GamepadControl("reset_pose_button", 4, "Back", "neutral body pose"),
+        GamepadControl("motion_button", 2, "X", "plays a motion: the dance saved last"),
         GamepadControl("raise_button", 11, "D-pad up", "body higher"),
         GamepadControl("lower_button", 12, "D-pad down", "body lower"),
         GamepadControl("previous_gait_button", 13, "D-pad left", "previous gait"),

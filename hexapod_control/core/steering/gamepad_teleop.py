@@ -100,6 +100,7 @@ class TeleopCommands(NamedTuple):
     call: str = ""  # service: stand, sit or stop
     lift: float | None = None  # share of the robot's step height
     hint: str = ""  # for the user
+    motion: bool = False  # play the motion of the gamepad
 
 
 NOTHING = TeleopCommands()
@@ -197,7 +198,7 @@ class GamepadTeleop:
             twist = ZERO
         self.driving = self.mode == "walk"
         self.ignored = self._ignored(pad)
-        return TeleopCommands(twist, pose, gait, "", lift, hint)
+        return TeleopCommands(twist, pose, gait, "", lift, hint, "motion_button" in newly_pressed)
 
     def _ignored(self, pad: GamepadState) -> str:
         """Returns a sentence about the axes that the present mode uses and that do not count; else an empty text."""

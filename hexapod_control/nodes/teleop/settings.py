@@ -105,6 +105,8 @@ class TeleopSettings:
     pose_button: int = _control(gamepad_map.BUTTONS["pose_button"])
     stand_button: int = _control(gamepad_map.BUTTONS["stand_button"])
     reset_pose_button: int = _control(gamepad_map.BUTTONS["reset_pose_button"])
+    motion_button: int = _control(gamepad_map.BUTTONS["motion_button"])
+    motion: str = choice("", "of motion_button: name or path of a motion; empty: the dance saved last", **LIVE)
     raise_button: int = _control(gamepad_map.BUTTONS["raise_button"])
     lower_button: int = _control(gamepad_map.BUTTONS["lower_button"])
     previous_gait_button: int = _control(gamepad_map.BUTTONS["previous_gait_button"])

@@ -19,11 +19,15 @@ from sensor_msgs.msg import Joy
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
+from hexapod_control.config import motion_file
+from hexapod_control.config.errors import MotionFileError
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.motions.motion_topics import MotionRequest
 from hexapod_control.core.planner.tick_plan import UPRIGHT
 from hexapod_control.core.steering.gamepad_map import GamepadState
 from hexapod_control.core.steering.gamepad_teleop import GamepadTeleop, TeleopCommands
 from hexapod_control.nodes.announcements.drive_announcement import DriveAnnouncement
+from hexapod_control.nodes.odometry.stored_values import usage_folder
 from hexapod_control.nodes.teleop.settings import TeleopSettings
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
@@ -51,6 +55,7 @@ class TeleopNode(GuardedNode):
         self._cmd_vel = self.create_publisher(TwistStamped if stamped else TwistMessage, "cmd_vel", COMMAND)
         self._body_pose = self.create_publisher(Pose, "body_pose", COMMAND)
         self._gait = self.create_publisher(String, "gait", COMMAND)
+        self._motion = self.create_publisher(String, "motion", COMMAND)
         self._posture_clients: dict[str, Client] = {name: self.create_client(Trigger, name) for name in SERVICES}
         self._planner_parameters = self.create_client(SetParameters, "gait_planner/set_parameters")
         self._announcement = DriveAnnouncement(self, SOURCE)
@@ -103,6 +108,9 @@ class TeleopNode(GuardedNode):
             self._gait.publish(messages.text(commands.gait))
         if commands.lift is not None:
             self._set_lift(commands.lift)
+        if commands.motion:
+            name = self.settings.motion
+            self.threads.run_outside(lambda: _motion(name), self._play)
         if commands.hint:
             self.report("hint", ReportLevel.OK, commands.hint)
 
@@ -128,6 +136,12 @@ class TeleopNode(GuardedNode):
         response: Trigger.Response | None = future.result()
         if response is not None and not response.success:
             self.report(service, ReportLevel.WARNING, f"{service} refused: {response.message}")
+
+    def _play(self, motion: MotionRequest | str) -> None:
+        if isinstance(motion, str):
+            self.report("motion", ReportLevel.WARNING, motion, every=0.0)
+        else:
+            self._motion.publish(messages.text(motion.data))
 
     def _set_lift(self, share: float) -> None:
         if not self._planner_parameters.service_is_ready():
@@ -193,6 +207,19 @@ class TeleopNode(GuardedNode):
             "mode": self.teleop.mode,
             "velocity limits": " ".join(f"{value:.3g}" for value in self.teleop.robot.maxima),
         }
+
+
+def _motion(name: str) -> MotionRequest | str:
+    """The motion of a name or path, of the dance saved last if that is empty, or why there is none."""
+    if not name:
+        dances = sorted((usage_folder() / "dances").glob("*.yaml"), key=lambda path: path.stat().st_mtime)
+        if not dances:
+            return "no dance is kept: make one on the page, or set the parameter motion"
+        name = str(dances[-1])
+    try:
+        return motion_file.request(name)[0]
+    except MotionFileError as error:
+        return str(error)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What pages keep on the robot: dances, profiles, and settings in its robot file.
 
-A dance is a motion file of steps one after the other, played by gait_planner as any other motion. A profile is a JSON
-file of settings, which a page applies.
+A dance is a motion file with one or two tracks of steps, played by gait_planner as any other motion. A profile is a
+JSON file of settings, which a page applies.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,10 @@ from hexapod_control.core.names import file_stem
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.servos.settings.servo_section import servo_settings
-from hexapod_control.web.protocol import DANCE_STEPS, DanceMessage, ProfileMessage
+from hexapod_control.web.protocol import DANCE_STEPS, DanceMessage, DanceSteps, ProfileMessage
 
 BATTERY_KEYS = ("warn", "critical")  # [V] of servos.battery in a robot file
+RUN = "        - repeat:\n            times: 1\n            steps:\n"
 Sender = Callable[[int, str, Mapping[str, Any]], None]
 """`send(client, kind, fields)` sends a message to a page, 0 for all."""
 
@@ -71,7 +73,7 @@ class KeptFiles:
 
     def _found(self) -> list[dict[str, Any]]:
         paths = sorted(self._template.parent.glob(f"*{self._template.suffix}"))
-        return [{"name": path.stem, **shown} for path in paths if (shown := self._shown(path))]
+        return [{"name": path.stem, "saved": _time(path), **shown} for path in paths if (shown := self._shown(path))]
 
     def _shown(self, path: Path) -> dict[str, Any] | None:
         try:
@@ -94,11 +96,12 @@ class Dances:
 
     def execute(self, message: DanceMessage) -> None:
         """Carries out a request of a page."""
-        text = motion_text(message.name, self._height, message.steps, message.beats)
-        if message.act == "play" and message.steps:
+        tracks = [track for track in (message.steps, message.legs) if track]
+        text = motion_text(message.name, self._height, tracks, message.beats)
+        if message.act == "play" and tracks:
             file = f"{file_stem(message.name, self._template.stem)}.yaml"
             self._play(messages.text(MotionRequest(file=file, text=text).data))
-        elif message.act == "save" and message.steps:
+        elif message.act == "save" and tracks:
             self.files.save(message.name, text)
         elif message.act == "delete":
             self.files.delete(message.name)
@@ -163,20 +166,36 @@ class RobotFileSettings:
             self._refuse(page, "answer", {"what": "robot file", "ok": False, **values})
 
 
-def motion_text(
-    name: str, height: float, steps: Sequence[Mapping[str, Mapping[str, float]]], beats: Sequence[float] = ()
-) -> str:
-    """The motion file of a dance with the beats [s] of its music, for a robot of that height [m]."""
-    rows = [
-        f"  - {kind}: {{{', '.join(f'{key}: {value:.6g}' for key, value in values.items())}}}\n"
-        for step in steps
-        for kind, values in step.items()
-    ]
+def motion_text(name: str, height: float, tracks: Sequence[DanceSteps], beats: Sequence[float] = ()) -> str:
+    """The motion file of a dance with the beats [s] of its music, for a robot of that height [m].
+
+    Two tracks run at the same time, each as a repetition of one round.
+    """
+    if len(tracks) > 1:
+        repeats = "".join(f"{RUN}{_rows(track, 14)}" for track in tracks)
+        steps = f"  - together:\n      steps:\n{repeats}"
+    else:
+        steps = "".join(_rows(track, 2) for track in tracks)
     word = re.sub(r"^(?![A-Za-z])", "dance_", re.sub(r"[^A-Za-z0-9_]", "_", file_stem(name, "dance")))
     head = f"name: {word}\ndescription: Composed on the page.\nfor_height: {height:.6g}\n"
     if beats:
         head += f"beats: [{', '.join(f'{beat:.6g}' for beat in beats)}]\n"
-    return f"{head}steps:\n{''.join(rows)}"
+    return f"{head}steps:\n{steps}"
+
+
+def _rows(steps: DanceSteps, indentation: int) -> str:
+    values = ((kind, ", ".join(f"{k}: {_value(v)}" for k, v in step[kind].items())) for step in steps for kind in step)
+    return "".join(f"{' ' * indentation}- {kind}: {{{text}}}\n" for kind, text in values)
+
+
+def _value(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.6g}"
+
+
+def _time(path: Path) -> float:
+    with suppress(FileNotFoundError):  # it was deleted meanwhile
+        return path.stat().st_mtime
+    return 0.0
 
 
 def _written(path: Path, text: str) -> None:
@@ -185,12 +204,27 @@ def _written(path: Path, text: str) -> None:
 
 
 def _dance(text: str) -> dict[str, Any] | None:
-    """Steps, beats and text of a dance."""
+    """Steps of both tracks, beats and text of a dance; `legs` is missing from a dance with one track."""
     read = parse(text, parser("safe"))
     found = read["steps"]
-    steps = [{kind: {k: float(v) for k, v in values.items()} for kind, values in step.items()} for step in found]
-    known = all(len(step) == 1 and set(step) <= set(DANCE_STEPS) for step in steps)
-    return {"steps": steps, "beats": [float(beat) for beat in read.get("beats", ())], "text": text} if known else None
+    if len(found) == 1 and "together" in found[0]:
+        first, second = (each["repeat"] for each in found[0]["together"]["steps"])
+        tracks = {"steps": _steps(first["steps"]), "legs": _steps(second["steps"])}
+        known = first["times"] == second["times"] == 1
+    else:
+        tracks = {"steps": _steps(found)}
+        known = True
+    known = known and all(
+        len(step) == 1 and set(step) <= set(DANCE_STEPS) for track in tracks.values() for step in track
+    )
+    return {**tracks, "beats": [float(beat) for beat in read.get("beats", ())], "text": text} if known else None
+
+
+def _steps(found: Any) -> list[dict[str, dict[str, float | str]]]:
+    return [
+        {kind: {k: str(v) if k == "name" else float(v) for k, v in values.items()} for kind, values in step.items()}
+        for step in found
+    ]
 
 
 def _profile(text: str) -> dict[str, Any]:

@@ -14,20 +14,21 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from geometry_msgs.msg import Pose as RosPose
+from geometry_msgs.msg import Transform, TwistStamped, Vector3, Wrench
 from geometry_msgs.msg import Twist as TwistMessage
-from geometry_msgs.msg import TwistStamped, Vector3, Wrench
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.duration import Duration
 from rclpy.task import Future
+from sensor_msgs.msg import MultiDOFJointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.motions.motion_approval import ANSWER_TOPIC, answer_text
-from hexapod_control.core.names import quoted
+from hexapod_control.core.names import foot_name, quoted
 from hexapod_control.nodes.announcements.drive_announcement import DriveAnnouncement
 from hexapod_control.nodes.web.robot_feed import RobotFeed
 from hexapod_control.ros import messages
@@ -40,6 +41,7 @@ from hexapod_control.web.protocol import (
     RESTART,
     SHUTDOWN,
     DriveMessage,
+    FootMessage,
     GaitMessage,
     LegMessage,
     LiftMessage,
@@ -104,6 +106,7 @@ class PageCommands:
         self._velocity = create(TwistStamped if stamped else TwistMessage, "cmd_vel", COMMAND)
         self._announcement = DriveAnnouncement(node, "tablet")
         self._pose = create(RosPose, "body_pose", COMMAND)
+        self._foot = create(MultiDOFJointState, "foot_command", COMMAND)
         self._gait = create(String, "gait", COMMAND)
         self._motion = create(String, "motion", COMMAND)
         self._permission = create(String, ANSWER_TOPIC, EVENTS)
@@ -129,6 +132,7 @@ class PageCommands:
         """What carries out the command of a page, by the class of its message."""
         return {
             PoseMessage: lambda page, body: self._pose.publish(messages.body_pose_message(BodyPose(**asdict(body)))),
+            FootMessage: lambda page, body: self._foot.publish(_foot_command(body)),
             GaitMessage: lambda page, body: self._gait.publish(messages.text(body.name)),
             LegMessage: self._change_leg,
             PlayMessage: lambda page, body: self._play(page, body.name),
@@ -290,6 +294,14 @@ class PageCommands:
                 self._waiting.remove(waiting)
             waiting.client.remove_pending_request(waiting.future)
             self._answer(waiting.page, waiting.name, False, f"{SERVICE_OWNERS[waiting.name]} does not respond")
+
+
+def _foot_command(foot: FootMessage) -> MultiDOFJointState:
+    message = MultiDOFJointState()
+    if foot.leg:
+        message.joint_names = [foot_name(foot.leg)]
+        message.transforms = [Transform(translation=Vector3(x=foot.x, y=foot.y, z=foot.z))]
+    return message
 
 
 def _top_speeds(limits: LimitsMessage) -> dict[str, float]:

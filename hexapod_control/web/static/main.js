@@ -3,6 +3,7 @@
 
 import { BodyPose } from "./controls/body_pose.js";
 import { VelocityInput } from "./controls/velocity.js";
+import { poseByDragging } from "./controls/posing.js";
 import { Gamepads, setHeightByDragging, listenToKeys, steerByDragging, swipeAcross, virtualStick } from "./controls/inputs.js";
 import { feel, played, shape, sound } from "./controls/feel.js";
 import { Connection } from "./connection.js";
@@ -24,7 +25,7 @@ import { Recordings } from "./panels/recordings.js";
 import { RoutesPanel } from "./panels/routes_panel.js";
 import { Settings, KEYS_HELP } from "./panels/settings.js";
 import { SettingsPanel } from "./panels/settings_panel.js";
-import { help, Sheets } from "./panels/sheets.js";
+import { DESKTOP, help, Sheets } from "./panels/sheets.js";
 import { all, load, preferredLanguage, save, t, useLanguage } from "./texts/texts.js";
 
 /** @type {(id: string) => any} */
@@ -53,6 +54,7 @@ const header = new Header(document, { stand: () => request("stand"), sit: () => 
 const sheets = new Sheets(document, () => {
   projections.stale = true;
   if (logPanel?.open) logPanel.read();
+  dances?.watch();
 });
 const posePanel = new PosePanel($("pose-rows"), body);
 await useLanguage(language);
@@ -67,7 +69,8 @@ const recordings = new Recordings(document, connection, { shows: showReplay, dra
 const map = new RouteMap($("map-canvas"), projections, (name) => routes.marked(name), () => $("goal-walk").click());
 const camera = new Camera(document, connection, projections, map);
 const routes = new RoutesPanel(document, connection, map, () => showPicture("map"));
-const dances = new DancePanel(document, connection, body, () => {
+var dances = new DancePanel(document, connection, body, projections, () => {
+  if (!DESKTOP.matches) showPicture("views");
   sheets.open("dance");
   $("dance").scrollIntoView({ block: "nearest" });
 });
@@ -159,8 +162,10 @@ const actions = {
     if (gaits.length) actions.gait((index + step + gaits.length) % gaits.length);
   },
   lift: (step) => settings.lift(step),
+  dance: () => allowed("torque") && header.hint(t("pad_dance", { name: dances.playLast() || t("pad_no_dance") })),
   tell: (key, values) => header.hint(t(key, values)),
 };
+for (const name of ["front", "side", "top"]) poseByDragging($(`view-${name}`), name, projections, dances); // before steering
 
 releases.push(steerByDragging($("view-top"), projections, velocity), setHeightByDragging($("view-front"), projections, body));
 /** @type {Record<string, number[]>} */
@@ -508,4 +513,4 @@ logPanel.show();
 connection.open();
 requestAnimationFrame(frame);
 setInterval(update, 1000);
-Object.assign(globalThis, { hexapod: { connection, camera, feel, played, shape, settings: settingsPanel, map, dances, velocity, body, projections, charts, motionPanel, posePanel, robot, people, path, header, sheets, recordings, log: logPanel, get scene() { return scene; } } });
+Object.assign(globalThis, { hexapod: { connection, camera, feel, played, shape, settings: settingsPanel, map, dances, pads: gamepads, velocity, body, projections, charts, motionPanel, posePanel, robot, people, path, header, sheets, recordings, log: logPanel, get scene() { return scene; } } });

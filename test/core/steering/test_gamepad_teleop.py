@@ -29,7 +29,7 @@ from hexapod_control.core.steering.gamepad_teleop import (
     RobotStatus,
 )
 
-L1, R1, A, B, Y, BACK, START = 9, 10, 0, 1, 3, 4, 6
+L1, R1, A, B, X, Y, BACK, START = 9, 10, 0, 1, 2, 3, 4, 6
 UP, DOWN, LEFT, RIGHT = 11, 12, 13, 14
 LX, LY, RX, RY, LT, RT = range(6)
 TOP = Twist(0.2, 0.1, 1.0)
@@ -49,7 +49,7 @@ def person(scaling=None, **seen):
     """A teleoperation with a gamepad at rest."""
     known = {"maxima": TOP, "gaits": GAITS, "gait": "tripod", "state": "standing", "upright": True, **seen}
     teleop = GamepadTeleop(scaling=scaling or GamepadScaling(), robot=RobotStatus(**known))
-    assert teleop.update(pad())[1:] == (None, "", "", None, "")
+    assert teleop.update(pad())[1:] == (None, "", "", None, "", False)
     return teleop
 
 
@@ -278,7 +278,13 @@ def test_start_stands_up_or_sits_down_with_a_zero(upright, call):
     assert (commands.call, commands.twist) == (call, ZERO)
 
 
-@pytest.mark.parametrize("button", [A, Y, START, BACK, UP, DOWN, LEFT, RIGHT])
+def test_x_plays_the_motion_of_the_gamepad_once_while_the_dead_man_is_held():
+    teleop = person()
+    assert press(teleop, X).motion and not teleop.update(pad(L1)).motion
+    assert not teleop.update(pad(X)).motion
+
+
+@pytest.mark.parametrize("button", [A, X, Y, START, BACK, UP, DOWN, LEFT, RIGHT])
 def test_without_the_dead_man_button_other_buttons_only_give_a_hint(button):
     commands = person().update(pad(button))
     assert commands[:5] == (None, None, "", "", None)
@@ -415,6 +421,7 @@ def test_the_numbers_of_the_controls_are_those_of_the_game_controller_node():
         "pose_button": 3,
         "stand_button": 6,
         "reset_pose_button": 4,
+        "motion_button": 2,
         "raise_button": 11,
         "lower_button": 12,
         "previous_gait_button": 13,

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What teleop sends and reports for each state of the gamepad, at times that the test sets."""
 
+import dataclasses
+import json
+import os
 from types import SimpleNamespace
 
 import pytest
@@ -17,6 +20,7 @@ from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.steering.gamepad_teleop import GamepadScaling, GamepadTeleop, TeleopCommands
+from hexapod_control.nodes.odometry.stored_values import usage_folder
 from hexapod_control.nodes.teleop import teleop
 from hexapod_control.nodes.teleop.settings import PoseScale, TeleopSettings
 from hexapod_control.nodes.teleop.teleop import TeleopNode
@@ -77,6 +81,26 @@ def test_only_commanded_values_are_sent(pad):
     assert pad.velocities == [pytest.approx((0.1, 0.0, -0.2))]
     assert messages.body_pose(pad.topics.sent["body_pose"][-1]).z == 0.01
     assert pad.topics.sent["gait"][-1].data == "wave" and pad.report("hint") == (ReportLevel.OK, "hold L1")
+
+
+def test_the_button_for_motions_plays_the_dance_saved_last_or_the_motion_that_is_set(bench, pad, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    played = pad.topics.sent["motion"]
+    pad.does(motion=True)
+    bench.until(lambda: pad.report("motion"))
+    assert pad.report("motion")[1].startswith("no dance is kept") and not played
+    for number, name in enumerate(("Zumba", "Alone")):
+        path = usage_folder() / "dances" / f"{name}.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"name: {name}\nsteps:\n  - wait: {{duration: 1}}\n")
+        os.utime(path, (number, 1000 - number))
+    pad.does(motion=True)
+    bench.until(lambda: played)
+    assert "Zumba" in json.loads(played[-1].data)["text"]
+    pad.node.settings = dataclasses.replace(pad.node.settings, motion="bow")
+    pad.does(motion=True)
+    bench.until(lambda: len(played) == 2)
+    assert played[-1].data == "bow"
 
 
 @pytest.mark.parametrize("drives", [True, False])

@@ -9,7 +9,7 @@ from support.phantomx import robot
 
 from hexapod_control.config.motion_file import load_motion_text
 from hexapod_control.config.robots.robot_file import load, resolve
-from hexapod_control.core.motions.motion_steps import PoseStep, SwayStep, WaitStep, WalkStep
+from hexapod_control.core.motions.motion_steps import LegStep, PoseStep, SwayStep, WaitStep, WalkStep
 from hexapod_control.nodes.web.kept_files import Dances, Profiles, RobotFileSettings
 from hexapod_control.servos.settings.servo_section import servo_settings
 from hexapod_control.web.protocol import DanceMessage, ProfileMessage, RefusedMessageError, parse
@@ -49,6 +49,21 @@ def test_a_dance_is_played_as_the_content_of_a_motion_file(stage):
     assert len(stage.played) == 1
 
 
+def test_steps_of_the_legs_run_beside_those_of_the_body(stage):
+    legs = ({"wait": {"duration": 0.5}}, {"leg": {"name": "left_front", "x": 0.01, "out": 0.0, "z": 0.03}})
+    stage.dances.execute(DanceMessage("save", "Wave", STEPS[:2], legs, (0.5, 1.0)))
+    (kept,) = stage.sent[-1][2]["list"]
+    assert (kept["steps"], kept["legs"], kept["beats"]) == ([*STEPS[:2]], [*legs], [0.5, 1.0])
+    (together,) = load_motion_text("dance.yaml", kept["text"], robot()).steps
+    assert [[type(step) for step in repeat.steps] for repeat in together.steps] == [
+        [PoseStep, WaitStep],
+        [WaitStep, LegStep],
+    ]
+    stage.dances.execute(DanceMessage("save", "Wave", (), legs))
+    (kept,) = stage.sent[-1][2]["list"]
+    assert kept["steps"] == [*legs] and "legs" not in kept
+
+
 def test_saved_dances_are_listed_with_steps_and_file_until_they_are_deleted(stage):
     stage.does("save", "../Twirl", STEPS)
     to, kind, fields = stage.sent[-1]
@@ -74,7 +89,8 @@ def test_saved_profiles_are_listed_until_they_are_deleted(tmp_path):
     for number, text in enumerate(("{", "3", '{"gait": "wave"}', '{"gait": "wave", "values": {"speed": "fast"}}')):
         (tmp_path / f"other {number}.json").write_text(text)
     profiles.files.send_list()
-    assert sent[-1] == (0, "profiles", {"list": [kept]})
+    (found,) = sent[-1][2]["list"]
+    assert found.pop("saved") > 0 and found == kept
     profiles.execute(ProfileMessage("delete", "Kind"))
     assert sent[-1] == (0, "profiles", {"list": []})
 
@@ -89,6 +105,9 @@ def test_saved_profiles_are_listed_until_they_are_deleted(tmp_path):
         [{"pose": 3}],
         [{"pose": {"x: 1}, fly": 1}}],
         [{"pose": {}, "wait": {}}],
+        [{"pose": {"x": "far"}}],
+        [{"leg": {"name": 3}}],
+        [{"leg": {"name": "one, z: 1}"}}],
         [{"wait": {}}] * 61,
     ],
 )

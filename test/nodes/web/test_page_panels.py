@@ -10,17 +10,19 @@ import pytest
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import parameter_value_to_python
+from sensor_msgs.msg import MultiDOFJointState
 from std_msgs.msg import String
 from support.phantomx import robot
 from support.real_time.ros_bench import services_ready
-from support.real_time.web.page_checks import PAGE_SIZE, SMALL
+from support.real_time.web.page_checks import HIDDEN_ROBOT, PAGE_SIZE, SMALL
 
 from hexapod_control.config.motion_file import load_motion_text
-from hexapod_control.core.motions.motion_steps import PoseStep, WalkStep
+from hexapod_control.core.motions.motion_steps import PoseStep, WaitStep, WalkStep
 
 pytestmark = [pytest.mark.browser, pytest.mark.heavy]
 
-KINDS = "hexapod.dances.steps.map((step) => Object.keys(step)[0])"
+KINDS = """Object.fromEntries(Object.entries(hexapod.dances.tracks).map(([track, steps]) =>
+  [track, steps.map((step) => Object.keys(step)[0])]))"""
 
 
 @pytest.fixture
@@ -39,40 +41,98 @@ def test_a_dance_of_poses_and_walks_is_composed_played_and_kept(told, phone):
     phone.click("[data-sheet=moves]")
     phone.click("#dance-open")
     phone.js("hexapod.body.set({ z: 0.02, roll: 0.1 })")
-    phone.click("#add-pose")
-    phone.click("#add-walk")
-    phone.click("#add-pose")
+    for kind in ("pose", "walk", "pose"):
+        press(phone, f"#add-{kind}")
     told.poses.clear()
     phone.js(
         "const slider = document.querySelectorAll('#dance-values input')[1]; slider.value = -0.01; slider.oninput(); 0"
     )
     told.until(lambda: told.poses and told.poses[-1].position.z == pytest.approx(-0.01), what="the robot follows")
-    assert phone.js(KINDS) == ["pose", "walk", "pose"]
+    assert phone.js(KINDS) == {"body": ["pose", "wait", "pose"], "legs": ["wait", "walk"]}  # one after the other
     assert phone.js(PAGE_SIZE) == [390, 844] and phone.js(SMALL) == []
     press(phone, "#step-earlier")
-    assert phone.js(KINDS) == ["pose", "pose", "walk"]
+    assert phone.js(KINDS)["body"] == ["pose", "pose", "wait"]  # beside the walk
     phone.js("const e = document.querySelector('#dance-values input'); e.value = 2.5; e.oninput(); 0")
     press(phone, "#dance-play")
     told.until(lambda: told.motions, what="a motion")
     request = json.loads(told.motions[-1].data)
-    motion = load_motion_text(request["file"], request["text"], robot())
-    assert [type(step) for step in motion.steps] == [PoseStep, PoseStep, WalkStep]
-    assert (motion.steps[0].z, motion.steps[1].duration) == (pytest.approx(0.02), 2.5)
+    (together,) = load_motion_text(request["file"], request["text"], robot()).steps
+    body, legs = (repeat.steps for repeat in together.steps)
+    assert [[type(step) for step in track] for track in (body, legs)] == [[PoseStep, PoseStep], [WaitStep, WalkStep]]
+    assert (body[0].z, body[1].duration, legs[0].duration) == (pytest.approx(0.02), 2.5, 1.0)
     press(phone, "#dance-save")
     told.until(lambda: phone.js("hexapod.dances.saved.map(({name}) => name)") == ["Dance 1"])
     press(phone, "#step-remove")
-    assert len(phone.js(KINDS)) == 2
+    assert phone.js(KINDS)["body"] == ["pose", "wait"]
     press(phone, "#dance-new")
-    assert phone.js(KINDS) == []
+    assert phone.js(KINDS) == {"body": [], "legs": []}
     phone.click("[data-sheet=moves]")
     press(phone, "[data-act=dance_edit]")
-    assert phone.js(KINDS) == ["pose", "pose", "walk"]
-    told.motions.clear()
-    press(phone, "#dances [data-act=play]")
-    told.until(lambda: told.motions, what="the kept dance")
+    assert phone.js(KINDS) == {"body": ["pose", "pose"], "legs": ["wait", "walk"]}
+    for play in ("press", "gamepad"):
+        told.motions.clear()
+        if play == "press":
+            press(phone, "#dances [data-act=play]")
+        else:
+            pressed = ["true" if number in (4, 2) else "false" for number in range(17)]
+            phone.js(
+                "hexapod.pads.lastPressed = Array(17).fill(false); hexapod.pads.ready = true; "
+                f"hexapod.pads.press([{', '.join(pressed)}])"
+            )
+        told.until(lambda: told.motions, what=f"the kept dance by {play}")
     for _ in range(2):
         press(phone, "#dances [data-act=record_delete]")
     told.until(lambda: phone.js("hexapod.dances.saved") == [])
+
+
+def drag(page, view, start, way):
+    """Drags on a view from a place [px in it] by a way [px]."""
+    left, top, *_ = page.box(f"#view-{view}")
+    x, y = left + start[0], top + start[1]
+    page.mouse("Moved", (x, y), 0)
+    page.mouse("Pressed", (x, y))
+    page.mouse("Moved", (x + way[0] / 2, y + way[1] / 2))
+    page.mouse("Moved", (x + way[0], y + way[1]))
+    page.mouse("Released", (x + way[0], y + way[1]), 0)
+
+
+def test_dragging_the_body_or_a_foot_on_a_picture_poses_the_robot_and_makes_steps(told, phone):
+    feet = told.bench.listen(MultiDOFJointState, "foot_command")
+    phone.click("[data-sheet=moves]")
+    phone.click("#dance-open")
+    phone.js("hexapod.dances.edit('', [])")
+    assert phone.js("document.body.dataset.picture") == "views" and phone.js(HIDDEN_ROBOT) == []
+    told.until(lambda: phone.js("Boolean(hexapod.projections.places.side)"), what="a drawn side view")
+    spot = "hexapod.projections.places.{0}({1})"
+    box = "hexapod.projections.pose.box"
+    middle = f"[0, 1, 2].map((k) => {box}.reduce((sum, corner) => sum + corner[k] / 8, 0))"
+    phone.js("hexapod.body.neutral()")
+    told.until(lambda: told.poses and told.poses[-1].position.z == 0, what="the neutral pose")
+    told.velocities.clear()
+    scale = phone.js("hexapod.projections.scale.side")
+    drag(phone, "side", phone.js(spot.format("side", middle)), (8, -6))
+    told.until(lambda: told.poses and told.poses[-1].position.z > 0, what="a pose")
+    wanted = (pytest.approx(8 / scale, abs=2e-3), pytest.approx(6 / scale, abs=2e-3))
+    assert (told.poses[-1].position.x, told.poses[-1].position.z) == wanted
+    drag(phone, "top", phone.js(spot.format("top", f"{box}[7]")), (-12, 0))  # the left front corner, to the left
+    told.until(lambda: told.poses[-1].orientation.z > 0.01, what="a turn to the left")
+    foot = "hexapod.projections.pose.legs[0][3]"
+    before = phone.js(foot)
+    drag(phone, "top", phone.js(spot.format("top", foot)), (0, -10))
+    told.until(lambda: feet, what="a foot")
+    assert feet[-1].joint_names == ["left_front_foot"]
+    scale = phone.js("hexapod.projections.scale.top")
+    assert feet[-1].transforms[0].translation.x == pytest.approx(before[0] + 10 / scale, abs=2e-3)
+    assert phone.js(KINDS) == {"body": ["pose"], "legs": ["wait", "leg"]}
+    step = phone.js("hexapod.dances.step.leg")
+    assert step["name"] == "left_front" and step["x"] > 0.005 and step["z"] > 0.02
+    assert not told.velocities  # it does not steer
+    phone.js("document.querySelector('#dance-body button').click()")  # the step without a lifted foot
+    told.until(lambda: feet[-1].joint_names == [], what="the foot comes down")
+    press(phone, "#dance-drag")
+    assert phone.js("hexapod.dances.posing") is False
+    phone.js("hexapod.dances.edit('', [])")
+    told.tell()
 
 
 def drums(path, seconds=8.0, period=0.5, first=0.2, rate=8000):
@@ -101,7 +161,9 @@ def test_a_dance_has_the_beats_of_a_file_of_this_device_and_its_steps_end_on_the
     assert "120 a minute" in told.text("#music-note")
     assert phone.js(PAGE_SIZE) == [390, 844] and phone.js(SMALL) == []
     phone.choose("#dance-values input", "1.3")
-    beats, ends = phone.js("[hexapod.dances.beats, hexapod.dances.ends()]")
+    beats, ends = phone.js(
+        "import('./panels/tracks.js').then(({ends}) => [hexapod.dances.beats, ends(hexapod.dances.steps)])"
+    )
     off = [min(abs(end - beat) for beat in beats) for end in ends]
     assert max(off) < 1e-3, (ends, beats)
     assert ends == pytest.approx([1.0, 1.5, 3.0], abs=0.08)

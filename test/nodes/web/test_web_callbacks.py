@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the node web does with commands, clients and stops, with stand-ins for its server and its parts."""
 
+import threading
 from pathlib import Path
 from urllib.parse import quote
 
@@ -296,6 +297,9 @@ def test_a_state_that_cannot_be_computed_is_reported_and_none(page, monkeypatch)
 
 def test_overdue_calls_images_and_recordings_are_ended_every_second(page):
     page.server.watch(2)
+    read = threading.Event()  # the usage so far, by the thread for files
+    page.node.threads.run_outside(lambda: None, lambda _: read.set())
+    assert read.wait(5.0)
     page.noted()
     page.node.every_second()
     watched = [("PageCommands.watch",), ("CameraFeed.watch",), ("PageRecorder.watch", 2)]

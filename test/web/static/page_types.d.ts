@@ -13,6 +13,8 @@ interface LegShape {
 }
 
 interface Shape {
+  foot_radius: number;
+  height: number;
   name: string;
   size: number[];
   center: number[];

@@ -19,6 +19,8 @@ export class BodyPose {
     this.target = { ...NEUTRAL };
     this.dragHeight = 0; // [m] height by dragging on the front view, added to the target
     this.changed = false;
+    /** @type {{leg?: string, x?: number, y?: number, z?: number} | null} */
+    this.foot = null; // that is to move next; without a leg all come down
     this.requestedAt = -Infinity; // [ms]
     this.movedAt = -Infinity; // [ms]
     this.guard = () => true; // whether the pose may be changed now
@@ -67,6 +69,11 @@ export class BodyPose {
     this.changed = true;
   }
 
+  /** @param {{leg?: string, x?: number, y?: number, z?: number}} foot [m] in base_link */
+  guide(foot) {
+    if (this.guard()) this.foot = foot;
+  }
+
   neutral() {
     this.dragHeight = 0;
     this.set(NEUTRAL);
@@ -77,6 +84,8 @@ export class BodyPose {
   }
 
   send() {
+    if (this.foot) this.connection.send("foot", this.foot);
+    this.foot = null;
     if (!this.changed) return;
     this.changed = false;
     this.requestedAt = performance.now();

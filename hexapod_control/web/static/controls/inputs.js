@@ -7,7 +7,7 @@ import { shape } from "./feel.js";
 // gamepad_teleop.py.
 const BUTTON = {
   enable: 4, enableTurbo: 5, stop: 1, walk: 0, pose: 3, stand: 9, resetPose: 8, raise: 12, lower: 13, previousGait: 14, nextGait: 15,
-  liftLess: 6, liftMore: 7,
+  motion: 2, liftLess: 6, liftMore: 7,
 };
 const PULLED = 0.5; // a trigger above this value counts as pulled
 const HEIGHT_STEP = 0.005; // [m] of the body
@@ -356,6 +356,7 @@ export class Gamepads {
     }
     if (pressed[BUTTON.resetPose]) body.neutral();
     if (pressed[BUTTON.stand]) actions.standOrSit();
+    if (pressed[BUTTON.motion]) actions.dance();
     const step = (/** @type {number} */ less, /** @type {number} */ more) => (pressed[more] ? 1 : pressed[less] ? -1 : 0);
     const [height, gait, lift] = [step(BUTTON.lower, BUTTON.raise), step(BUTTON.previousGait, BUTTON.nextGait), step(BUTTON.liftLess, BUTTON.liftMore)];
     if (height) body.set({ z: body.target.z + height * HEIGHT_STEP });

@@ -35,6 +35,21 @@ export function placement([height, roll, pitch]) {
 }
 
 /**
+ * Returns the inverse of `placement`.
+ * @param {number[]} pose
+ */
+export function inBase([height, roll, pitch]) {
+  const cr = Math.cos(roll);
+  const sr = Math.sin(roll);
+  const cp = Math.cos(pitch);
+  const sp = Math.sin(pitch);
+  return (/** @type {number[]} */ [x, y, z]) => {
+    const up = z - height;
+    return [cp * x - sp * up, sp * sr * x + cr * y + cp * sr * up, sp * cr * x - sr * y + cp * cr * up];
+  };
+}
+
+/**
  * Returns the corners of the convex hull of points, counter-clockwise.
  * @param {number[][]} points
  */

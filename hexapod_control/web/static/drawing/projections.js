@@ -44,7 +44,9 @@ export class Projections {
   /** @type {Record<string, number[] | null>} */
   drag = { top: null, front: null }; // position [px] of a drag, drawn over the view
   /** @type {Record<string, number>} */
-  scale = {};
+  scale = {}; // [px/m] of each view
+  /** @type {Record<string, (point: number[]) => [number, number]>} */
+  places = {}; // of each view: the place [px] of a point
   stale = true;
 
   /** @param {ParentNode} root */
@@ -145,7 +147,7 @@ export class Projections {
       const [u, v] = project(point);
       return /** @type {[number, number]} */ ([origin[0] + u * scale, origin[1] - v * scale]);
     };
-    this.scale = { ...this.scale, [name]: scale };
+    [this.scale[name], this.places[name]] = [scale, at];
     const view = { c, at, width, height, scale, name };
     if (flat) this.drawGround(view);
     else {

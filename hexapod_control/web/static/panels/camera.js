@@ -94,7 +94,7 @@ export class Camera {
     const { pose, state, robot } = projections;
     this.canvas.hidden = !(this.on && view && this.image.hasAttribute("data-large"));
     if (!eye || !footholds || !state || !robot || !pose) return;
-    footholds.update(pose, state.achieved, now);
+    footholds.update(pose, state.achieved ?? null, now);
     if (this.canvas.hidden || !view) return;
     const width = Math.max(...robot.legs.map((leg) => Math.abs(leg.foothold[1])));
     const steps = eye.moves(pose.commanded) || this.map.route.length ? footholds.predict(now) : [];

@@ -1,26 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// Composing a dance: steps in a row, poses taken from the robot, tried out at once; the robot keeps it as a motion file.
+// Composing a dance: two tracks of steps, poses dragged on the picture and tried out at once; the robot keeps it as a motion file.
 
 import { t } from "../texts/texts.js";
 import { Music, onBeats } from "./music.js";
 import { deleteButton, itemButton, saveFile } from "./item_buttons.js";
+import { ends, length, place, seconds, split, trackOf, withoutEnd } from "./tracks.js";
+import { inBase } from "../drawing/leg_geometry.js";
 
 const RAD = 180 / Math.PI;
 const SHORTEST = 0.3; // [s] of a step
-/** @typedef {Record<string, Record<string, number>>} Step of a motion file: {kind: values} */
-/** @type {Record<string, {symbol: string, values: Record<string, number>, sliders: [string, number, number, number][]}>} */
+const TOUCH = 44; // [px] of the shortest block
+/** @typedef {import("./tracks.js").Step} Step */
+/** @typedef {import("./tracks.js").Track} Track */
+/** @typedef {{name: string, steps: Step[], legs?: Step[], beats: number[], text: string, saved: number}} Dance */
+/** @type {Track[]} */
+const TRACKS = ["body", "legs"];
+/** @type {Record<string, {symbol: string, values: Record<string, any>, sliders: [string, number, number, number][]}>} */
 const KINDS = {
   pose: { symbol: "◆", values: { duration: 1 }, sliders: [["z", -0.03, 0.03, 0.005], ["roll_deg", -12, 12, 1], ["pitch_deg", -12, 12, 1], ["yaw_deg", -15, 15, 1]] },
   wait: { symbol: "‖", values: { duration: 0.5 }, sliders: [] },
   walk: { symbol: "↑", values: { x: 0.05, yaw_deg: 0, duration: 2 }, sliders: [["x", -0.1, 0.1, 0.01], ["yaw_deg", -30, 30, 5]] },
+  leg: { symbol: "⊥", values: { name: "", x: 0, out: 0, z: 0.03 }, sliders: [["x", -0.06, 0.06, 0.005], ["out", -0.06, 0.06, 0.005], ["z", 0, 0.1, 0.005]] },
   sway: { symbol: "≈", values: { x: 0.015, y: 0.015, period: 2, rounds: 1 }, sliders: [["x", 0, 0.03, 0.005], ["y", 0, 0.03, 0.005]] },
 };
 
 export class DancePanel {
-  /** @type {Step[]} */
-  steps = [];
-  chosen = -1; // number of the step that is edited
-  /** @type {{name: string, steps: Step[], beats: number[], text: string}[]} */
+  /** @type {Record<Track, Step[]>} */
+  tracks = { body: [], legs: [] };
+  /** @type {Track} */
+  track = "body"; // and number in it, of the step that is edited
+  chosen = -1;
+  dragging = false; // whether a drag on a picture poses the robot
+  guided = false; // a foot was moved by this editor
+  /** @type {Dance[]} */
   saved = [];
   /** @type {number[]} */
   beats = []; // [s] since the dance begins
@@ -31,14 +43,20 @@ export class DancePanel {
    * @param {Document} root
    * @param {import("../connection.js").Connection} connection
    * @param {import("../controls/body_pose.js").BodyPose} body
+   * @param {import("../drawing/projections.js").Projections} projections
    * @param {() => void} open shows this panel
    */
-  constructor(root, connection, body, open) {
+  constructor(root, connection, body, projections, open) {
     this.connection = connection;
     this.body = body;
+    this.projections = projections;
     /** @type {(id: string) => any} */
     const find = (id) => root.getElementById(id);
-    this.row = find("dance-steps");
+    this.pane = find("dance");
+    this.time = find("dance-steps");
+    this.rows = { body: find("dance-body"), legs: find("dance-legs") };
+    this.drags = find("dance-drag");
+    this.drags.onclick = () => this.pose(!this.dragging);
     this.values = find("dance-values");
     this.name = find("dance-name");
     this.list = find("dances");
@@ -47,7 +65,7 @@ export class DancePanel {
     find("step-later").onclick = () => this.move(1);
     find("step-remove").onclick = () => this.remove();
     find("dance-play").onclick = () => ((this.awaited = this.music.sound !== null), this.send("play"));
-    this.track = find("beat-track");
+    this.beatTrack = find("beat-track");
     this.note = find("music-note");
     this.snap = find("snap");
     this.file = find("music-file");
@@ -59,9 +77,9 @@ export class DancePanel {
     this.tap.onclick = () => (this.music.tap(), this.takeBeats());
     this.snap.onchange = () => this.show();
     find("dance-save").onclick = () => this.send("save");
-    find("dance-open").onclick = open;
+    this.showPanel = () => (this.pose(true), open());
+    find("dance-open").onclick = this.showPanel;
     find("dance-new").onclick = () => this.edit("", []);
-    this.showPanel = open;
     connection.on("dances", (detail) => this.take(detail.list));
     this.edit("", []);
   }
@@ -69,8 +87,104 @@ export class DancePanel {
   /** @param {string} act */
   send(act) {
     if (!this.name.value) this.name.value = t("dance_number", { number: this.saved.length + 1 });
-    const length = this.ends().at(-1) ?? 0;
-    this.connection.send("dance", { act, name: this.name.value, steps: this.steps, beats: this.beats.filter((beat) => beat <= length) });
+    const [steps, legs] = TRACKS.map((track) => withoutEnd(this.tracks[track]));
+    this.connection.send("dance", { act, name: this.name.value, steps, legs, beats: this.beats.filter((beat) => beat <= this.length) });
+  }
+
+  // [s]
+  get length() {
+    return Math.max(...TRACKS.map((track) => length(withoutEnd(this.tracks[track]))));
+  }
+
+  // Plays the dance that was saved last.
+  playLast() {
+    const dance = this.saved.reduce((/** @type {Dance | null} */ best, each) => (best && best.saved > each.saved ? best : each), null);
+    if (dance) this.play(dance);
+    return dance?.name ?? "";
+  }
+
+  /** @param {Dance} dance */
+  play({ name, steps, legs = [] }) {
+    this.connection.send("dance", { act: "play", name, steps, legs });
+  }
+
+  // --- posing on a picture --------------------------------------------------------------------------------------------
+
+  /** @param {boolean} dragging */
+  pose(dragging) {
+    this.dragging = dragging;
+    this.drags.setAttribute("aria-pressed", String(dragging));
+    this.watch();
+  }
+
+  // Called when panels open or close, too.
+  watch() {
+    document.body.toggleAttribute("data-posing", this.posing);
+    if (!this.posing && this.guided) this.release();
+  }
+
+  get posing() {
+    return this.dragging && this.pane.hasAttribute("data-open");
+  }
+
+  // The leg of the step that is edited; -1: none.
+  get leg() {
+    return this.shape?.legs.findIndex(({ name }) => name === this.step?.leg?.name) ?? -1;
+  }
+
+  get shape() {
+    return this.projections.robot;
+  }
+
+  /** @param {Partial<import("../controls/body_pose.js").Pose>} pose that a drag gives the body */
+  poseBody(pose) {
+    this.body.set(pose);
+    if (this.step?.pose) Object.assign(this.step.pose, this.present());
+    else this.add("pose");
+    this.fill();
+  }
+
+  /**
+   * A drag moves a foot.
+   * @param {number} leg
+   * @param {number[]} point as the picture shows it
+   */
+  poseFoot(leg, point) {
+    if (!this.shape || !this.body.guard()) return;
+    const { name, foothold } = this.shape.legs[leg];
+    const { x, y, yaw } = this.body.achieved;
+    const [c, s] = [Math.cos(yaw), Math.sin(yaw)];
+    const [forward, left] = [c * point[0] - s * point[1] + x - foothold[0], s * point[0] + c * point[1] + y - foothold[1]];
+    const values = { x: forward, out: left * this.side(leg), z: Math.max(0, point[2] - this.shape.foot_radius) };
+    if (this.leg !== leg) this.add("leg");
+    if (this.step) this.step.leg = { name, ...Object.fromEntries(Object.entries(values).map(([key, value]) => [key, Math.round(1000 * value) / 1000])) };
+    this.guide();
+    this.fill();
+  }
+
+  /** @param {number} leg */
+  side(leg) {
+    return Math.sign(this.shape?.legs[leg].hip[1] ?? 0) || 1;
+  }
+
+  // The foot of the step that is edited moves to where the step moves it.
+  guide() {
+    const { leg, shape, step } = this;
+    if (leg < 0 || !shape || !step || !this.projections.state) return;
+    const { foothold, name } = shape.legs[leg];
+    const { x, y, yaw } = this.body.achieved;
+    const [forward, left] = [foothold[0] + step.leg.x - x, foothold[1] + step.leg.out * this.side(leg) - y];
+    const [c, s] = [Math.cos(yaw), Math.sin(yaw)];
+    const point = [c * forward + s * left, c * left - s * forward, step.leg.z + shape.foot_radius];
+    const [px, py, pz] = inBase(this.projections.state.body)(point).map((value) => Math.round(1e4 * value) / 1e4);
+    this.guided = true;
+    this.body.guide({ leg: name, x: px, y: py, z: pz });
+  }
+
+  // Feet that were moved here come down.
+  release() {
+    if (this.guided) this.body.guide({});
+    this.guided = false;
   }
 
   // --- music ---------------------------------------------------------------------------------------------------------
@@ -94,46 +208,40 @@ export class DancePanel {
     this.show();
   }
 
-  // The times [s] at which the steps end.
-  ends() {
-    let at = 0;
-    return this.steps.map((step) => (at += seconds(step)));
-  }
-
   snapToBeats() {
     if (!this.beats.length || !this.snap.checked) return;
-    const durations = onBeats(this.steps.map(seconds), this.beats, SHORTEST);
-    this.steps.forEach((step, number) => {
-      const [values] = Object.values(step);
-      if ("period" in values) values.period = Math.round((1000 * durations[number]) / values.rounds) / 1000;
-      else values.duration = durations[number];
-    });
+    for (const track of TRACKS) {
+      const durations = onBeats(this.tracks[track].map(seconds), this.beats, SHORTEST);
+      this.tracks[track].forEach((step, number) => {
+        const [values] = Object.values(step);
+        if ("period" in values) values.period = Math.round((1000 * durations[number]) / values.rounds) / 1000;
+        else if ("duration" in values) values.duration = durations[number];
+      });
+    }
   }
 
-  // The beats, and the steps below them, along the time.
+  // The beats along the time.
   showBeats() {
     const any = this.beats.length > 0;
     this.listen.hidden = this.tap.hidden = !this.music.sound;
     this.tap.disabled = this.music.place === null;
     this.listen.setAttribute("aria-pressed", String(this.music.place !== null));
-    this.track.hidden = this.snap.parentElement.hidden = !any;
+    this.beatTrack.hidden = this.snap.parentElement.hidden = !any;
     if (!any) return void (this.note.textContent = this.music.sound ? t("music_no_beats") : "");
     const perMinute = this.beats.length > 1 ? Math.round((60 * (this.beats.length - 1)) / (this.beats[this.beats.length - 1] - this.beats[0])) : 0;
     this.note.textContent = t("music_beats", { count: this.beats.length, value: perMinute });
-    this.track.setAttribute("aria-label", this.note.textContent);
-    const [width, height] = [this.track.clientWidth * devicePixelRatio, this.track.clientHeight * devicePixelRatio];
+    this.beatTrack.setAttribute("aria-label", this.note.textContent);
+    const [width, height] = [this.beatTrack.clientWidth, this.beatTrack.clientHeight].map((size) => size * devicePixelRatio);
     if (!width) return;
-    Object.assign(this.track, { width, height });
-    const style = getComputedStyle(this.track);
-    const ends = this.ends();
-    const scale = width / Math.max(4, 1.1 * (ends.at(-1) ?? 0));
-    const pen = this.track.getContext("2d");
-    pen.fillStyle = style.getPropertyValue("--muted");
-    for (const beat of this.beats) pen.fillRect(beat * scale, 0, devicePixelRatio, height);
-    ends.forEach((end, number) => {
-      pen.fillStyle = style.getPropertyValue(number === this.chosen ? "--accent" : "--line");
-      pen.fillRect((ends[number - 1] ?? 0) * scale + 1, height / 2, (end - (ends[number - 1] ?? 0)) * scale - 2, height / 2);
-    });
+    Object.assign(this.beatTrack, { width, height });
+    const pen = this.beatTrack.getContext("2d");
+    pen.fillStyle = getComputedStyle(this.beatTrack).getPropertyValue("--muted");
+    for (const beat of this.beats) pen.fillRect((beat * width) / (this.span || 4), 0, devicePixelRatio, height);
+  }
+
+  // What the rows show [s].
+  get span() {
+    return Math.max(...TRACKS.map((track) => length(this.tracks[track])));
   }
 
   /**
@@ -148,16 +256,28 @@ export class DancePanel {
     this.plays = plays;
   }
 
-  /** @param {string} kind */
+  // The step that is edited.
+  get step() {
+    return this.steps[this.chosen];
+  }
+
+  // Those of its track.
+  get steps() {
+    return this.tracks[this.track];
+  }
+
+  /** @param {string} kind of a step that begins when the present one ends */
   add(kind) {
-    const values = { ...KINDS[kind].values, ...(kind === "pose" ? this.pose() : {}) };
-    this.chosen += 1;
-    this.steps.splice(this.chosen, 0, { [kind]: values });
+    const values = { ...KINDS[kind].values, ...(kind === "pose" ? this.present() : {}) };
+    if (kind === "leg") values.name = this.shape?.legs[0].name ?? "";
+    const at = ends(this.steps)[this.chosen] ?? 0;
+    if (kind !== "wait") this.track = trackOf(kind);
+    this.chosen = place(this.steps, { [kind]: values }, at);
     this.show();
   }
 
   // The present pose of the body, in the units of a motion file.
-  pose() {
+  present() {
     const { x, y, roll, pitch, yaw } = this.body.target;
     return Object.fromEntries(Object.entries({ x, y, z: this.body.height, roll_deg: roll * RAD, pitch_deg: pitch * RAD, yaw_deg: yaw * RAD }).map(([name, value]) => [name, Math.round(1000 * value) / 1000]));
   }
@@ -165,7 +285,7 @@ export class DancePanel {
   /** @param {number} way */
   move(way) {
     const to = this.chosen + way;
-    if (!this.steps[this.chosen] || to < 0 || to >= this.steps.length) return;
+    if (!this.step || to < 0 || to >= this.steps.length) return;
     this.steps.splice(to, 0, ...this.steps.splice(this.chosen, 1));
     this.chosen = to;
     this.show();
@@ -181,59 +301,98 @@ export class DancePanel {
    * @param {string} name
    * @param {Step[]} steps
    * @param {number[]} beats
+   * @param {Step[]} [legs] none: the steps follow each other
    */
-  edit(name, steps, beats = []) {
+  edit(name, steps, beats = [], legs) {
     this.name.value = name;
     this.beats = beats;
     this.music.stop();
     this.music.sound = null;
-    this.steps = structuredClone(steps);
-    this.chosen = steps.length - 1;
+    this.tracks = structuredClone(legs ? { body: steps, legs } : split(steps));
+    this.track = this.tracks.body.length ? "body" : "legs";
+    this.chosen = this.steps.length - 1;
+    this.release();
     this.show();
   }
 
-  /** @param {number} number */
-  choose(number) {
-    this.chosen = number;
-    this.try(this.steps[number]);
+  /**
+   * @param {Track} track
+   * @param {number} number
+   */
+  choose(track, number) {
+    [this.track, this.chosen] = [track, number];
+    this.try();
     this.show();
   }
 
-  // The robot takes the pose of a step.
-  /** @param {Step} step */
-  try({ pose }) {
+  // The robot takes the pose of the step that is edited.
+  try() {
+    const { pose, leg } = this.step ?? {};
+    if (leg) this.guide();
+    else this.release();
     if (pose) this.body.set({ x: pose.x, y: pose.y, z: pose.z, roll: pose.roll_deg / RAD, pitch: pose.pitch_deg / RAD, yaw: pose.yaw_deg / RAD });
   }
 
   show() {
     this.snapToBeats();
     this.showBeats();
-    this.row.replaceChildren(...this.steps.map((step, number) => this.block(step, number)));
+    this.fill();
     this.values.replaceChildren();
-    const step = this.steps[this.chosen];
+    const { step } = this;
     this.values.parentElement.hidden = !step;
-    this.name.parentElement.hidden = !this.steps.length;
+    this.name.parentElement.hidden = !this.span;
     if (!step) return;
     const [[kind, values]] = Object.entries(step);
-    this.values.append(this.slider(values, kind === "sway" ? "period" : "duration", SHORTEST, 6, 0.1));
+    if (kind === "leg") this.values.append(this.legChoice(values));
+    else this.values.append(this.slider(values, kind === "sway" ? "period" : "duration", SHORTEST, 6, 0.1));
     for (const [key, least, most, size] of KINDS[kind].sliders) this.values.append(this.slider(values, key, least, most, size));
   }
 
+  // The blocks of both tracks; all have the same scale, in which the shortest can be touched.
+  fill() {
+    const all = TRACKS.flatMap((track) => this.tracks[track]);
+    const scale = TOUCH / Math.min(...all.map(seconds));
+    const wide = (/** @type {number} */ long) => `max(${(100 * long) / (this.span || 1)}%, ${scale * long}px)`;
+    for (const track of TRACKS) {
+      this.rows[track].style.width = wide(length(this.tracks[track]));
+      this.rows[track].replaceChildren(...this.tracks[track].map((step, number) => this.block(track, step, number)));
+    }
+    this.beatTrack.style.width = this.span ? wide(this.span) : "";
+    this.time.hidden = !all.length && !this.beats.length;
+  }
+
   /**
+   * @param {Track} track
    * @param {Step} step
    * @param {number} number
    */
-  block(step, number) {
-    const [kind] = Object.keys(step);
-    const length = seconds(step);
-    const button = Object.assign(document.createElement("button"), { type: "button", textContent: `${KINDS[kind].symbol} ${length.toFixed(1)}`, onclick: () => this.choose(number) });
-    button.style.flexGrow = String(length);
-    button.setAttribute("aria-pressed", String(number === this.chosen));
-    button.setAttribute("aria-label", t("step_of", { number: number + 1, kind: t(`add_${kind}`), seconds: length.toFixed(1) }));
+  block(track, step, number) {
+    const [[kind, values]] = Object.entries(step);
+    const long = seconds(step).toFixed(1);
+    const what = kind === "leg" ? `${t("add_leg")} ${legName(values.name)}` : t(`add_${kind}`);
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: `${KINDS[kind].symbol} ${long}`, onclick: () => this.choose(track, number) });
+    button.setAttribute("aria-pressed", String(track === this.track && number === this.chosen));
+    button.setAttribute("aria-label", t("step_of", { number: number + 1, kind: what, seconds: long }));
     const item = document.createElement("li");
-    item.style.flexGrow = String(length);
+    item.style.flexGrow = String(seconds(step));
     item.append(button);
     return item;
+  }
+
+  /** @param {Record<string, any>} values of a step that moves a foot */
+  legChoice(values) {
+    const label = Object.assign(document.createElement("label"), { className: "row", textContent: `${t("leg")} ` });
+    const select = document.createElement("select");
+    select.append(...(this.shape?.legs ?? []).map(({ name }) => new Option(legName(name), name)));
+    select.value = values.name;
+    select.onchange = () => {
+      values.name = select.value;
+      this.release();
+      this.try();
+      this.fill();
+    };
+    label.append(select);
+    return label;
   }
 
   /**
@@ -255,27 +414,28 @@ export class DancePanel {
       this.snapToBeats();
       this.showBeats();
       say();
-      if (key !== "duration") this.try(this.steps[this.chosen]);
-      this.row.replaceChildren(...this.steps.map((step, number) => this.block(step, number)));
+      if (key !== "duration") this.try();
+      this.fill();
     };
     say();
     label.append(name, input, output);
     return label;
   }
 
-  /** @param {{name: string, steps: Step[], beats: number[], text: string}[]} dances */
+  /** @param {Dance[]} dances */
   take(dances) {
     this.saved = dances;
     this.list.replaceChildren(...dances.map((dance) => this.line(dance)));
   }
 
-  /** @param {{name: string, steps: Step[], beats: number[], text: string}} dance */
-  line({ name, steps, beats, text }) {
+  /** @param {Dance} dance */
+  line(dance) {
+    const { name, steps, legs, beats, text } = dance;
     const item = document.createElement("li");
     const buttons = Object.assign(document.createElement("div"), { className: "row" });
     buttons.append(
-      itemButton("play", name, "torque", () => this.connection.send("dance", { act: "play", name, steps })),
-      itemButton("dance_edit", name, "", () => (this.edit(name, steps, beats), this.showPanel())),
+      itemButton("play", name, "torque", () => this.play(dance)),
+      itemButton("dance_edit", name, "", () => (this.edit(name, steps, beats, legs), this.showPanel())),
       itemButton("dance_file", name, "", () => saveFile(new Blob([text]), `${name}.yaml`)),
       deleteButton(name, () => this.connection.send("dance", { act: "delete", name })),
     );
@@ -284,11 +444,5 @@ export class DancePanel {
   }
 }
 
-/**
- * How long a step lasts [s].
- * @param {Step} step
- */
-function seconds(step) {
-  const [values] = Object.values(step);
-  return values.duration ?? values.period * values.rounds;
-}
+/** @param {string} name */
+const legName = (name) => name.replaceAll("_", " ");

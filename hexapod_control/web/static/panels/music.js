@@ -135,13 +135,15 @@ export class Music {
   beats = []; // [s] in the music
   /** @type {number[]} */
   taps = [];
+  /** @type {AudioContext | undefined} */
+  context;
 
   /** @param {File} file */
   async open(file) {
     this.stop();
     this.context ??= new AudioContext();
-    this.sound = await this.context.decodeAudioData(await file.arrayBuffer());
-    this.beats = beatsOf(this.sound.getChannelData(0), this.sound.sampleRate);
+    const sound = (this.sound = await this.context.decodeAudioData(await file.arrayBuffer()));
+    this.beats = beatsOf(sound.getChannelData(0), sound.sampleRate);
   }
 
   // Where the dance begins in the music [s]: on the first beat.

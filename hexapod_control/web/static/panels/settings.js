@@ -11,7 +11,7 @@ export const KEYS_HELP = [
   ],
   [
     ["L1", "pad_dead_man"], ["R1", "pad_turbo"], ["L", "pad_left"], ["R", "pad_right"], ["A Y", "pad_modes"], ["B", "pad_stop"],
-    ["Start Back", "pad_posture"], ["D-pad", "pad_cross"], ["LT RT", "pad_steps"],
+    ["Start Back", "pad_posture"], ["D-pad", "pad_cross"], ["LT RT", "pad_steps"], ["X", "pad_motion"],
   ],
 ];
 /** @type {Record<string, (value: any) => string>} */

@@ -5,7 +5,7 @@ import { all, load, save, t } from "../texts/texts.js";
 
 const FOLDED = "folded"; // key of the remembered state
 const OWN_BUTTON = ["log", "records", "dance", "settings"]; // panels that another button opens
-const RAIL = matchMedia("(min-width: 1100px) and (min-height: 501px)");
+export const DESKTOP = matchMedia("(min-width: 1100px) and (min-height: 501px)");
 
 export class Sheets {
   /**
@@ -21,7 +21,7 @@ export class Sheets {
     this.folded = new Set((load(FOLDED) ?? OWN_BUTTON.join()).split(","));
     for (const pane of this.panes) this.title(pane);
     this.strip.replaceChildren(...this.panes.filter((pane) => !OWN_BUTTON.includes(pane.id)).map((pane) => this.tab(pane)));
-    RAIL.addEventListener("change", () => this.show(""));
+    DESKTOP.addEventListener("change", () => this.show(""));
     this.show("");
   }
 
@@ -31,7 +31,7 @@ export class Sheets {
     fold.type = "button";
     fold.className = "fold";
     fold.dataset.t = `pane_${pane.id}`;
-    fold.onclick = () => (RAIL.matches ? this.fold(pane) : this.show(""));
+    fold.onclick = () => (DESKTOP.matches ? this.fold(pane) : this.show(""));
     head.append(fold);
     pane.prepend(head);
     pane.dataset.label = fold.dataset.t;
@@ -68,13 +68,13 @@ export class Sheets {
 
   /** @param {string} name */
   isOpen(name) {
-    return RAIL.matches ? !this.folded.has(name) : this.sheet === name;
+    return DESKTOP.matches ? !this.folded.has(name) : this.sheet === name;
   }
 
   /** @param {string} name */
   toggle(name) {
     if (!this.isOpen(name)) this.open(name);
-    else if (RAIL.matches) this.panes.filter((pane) => pane.id === name).forEach((pane) => this.fold(pane));
+    else if (DESKTOP.matches) this.panes.filter((pane) => pane.id === name).forEach((pane) => this.fold(pane));
     else this.show("");
   }
 
@@ -83,9 +83,9 @@ export class Sheets {
    * @param {string} name
    */
   show(name) {
-    if (name !== this.sheet && !RAIL.matches) this.panes[0].parentElement?.scrollTo(0, 0);
+    if (name !== this.sheet && !DESKTOP.matches) this.panes[0].parentElement?.scrollTo(0, 0);
     this.sheet = name;
-    document.body.dataset.sheet = RAIL.matches ? "" : name;
+    document.body.dataset.sheet = DESKTOP.matches ? "" : name;
     for (const pane of this.panes) {
       const visible = this.isOpen(pane.id);
       if (visible && !pane.hasAttribute("data-open")) pane.scrollTop = 0;
