@@ -33,7 +33,6 @@ from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.config.robots.servo_table import servo_table
 from hexapod_control.core.motions.motion_steps import KINDS, Choreography
-from hexapod_control.core.names import STANDARD
 from hexapod_control.nodes.web.web import WebNode
 from hexapod_control.ros import parameters
 from hexapod_control.ros.guarded_node import GuardedNode
@@ -130,10 +129,7 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "/clock": "simulated time, with `publish_clock`",
     "position_controller/commands": "positions of all joints for the controller of [Gazebo](gazebo.md), legs before "
     "extra joints",
-    **{
-        f"{leg}_foot/wrench": "force of a foot on its tibia, in the frame of the foot, from [Gazebo](gazebo.md)"
-        for leg in STANDARD
-    },
+    "LEG_foot/wrench": "force of a foot on its tibia, in the frame of the foot, from [Gazebo](gazebo.md)",
     "/diagnostics": "once a second: state, rates, the last refusals",
 }
 SERVICES: Mapping[str, str] = {
@@ -320,7 +316,7 @@ def interfaces() -> tuple[Mapping[str, Interface], Mapping[str, Interface]]:
         rclpy.init(args=[])
 
     def at(table: dict[str, Interface], full: str, kind: Any) -> Interface:
-        name = full if full in GLOBAL else full.removeprefix("/")
+        name = full if full in GLOBAL else re.sub(r"^\w+_foot/", "LEG_foot/", full.removeprefix("/"))
         found = table.setdefault(name, Interface(set(), [], [], set(), set(), set()))
         found.types.add(_kind(kind))
         return found
