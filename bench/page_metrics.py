@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the page of a running robot: frame rates, drag latency, memory, CPU load of spectators, a stalled one."""
+"""Measures the page of a running robot: frames, CPU, latency of stick and STOP, memory, spectators, a stalled one."""
 
 from __future__ import annotations
 
@@ -7,48 +7,41 @@ import asyncio
 import base64
 import json
 import os
+import random
 import socket
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median, quantiles
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 import aiohttp
 from chromium import Browser, BrowserPage
-from process_group import cpu_seconds
+from process_group import cpu_seconds, session_cpu_seconds
 
 from hexapod_control.web.page_files import STATIC, pages
 from hexapod_control.web.protocol import VERSION
 
 WINDOW_S = 5.0  # per figure
 SPECTATORS = 5
-DRAGS = 40
-HEAP_MINUTES = (4, 6)  # of walking, after each of which the memory of the page is measured
+PUSHES = 40  # of the stick
+STOP_PRESSES = 50
+STOP_WITHIN_MS = 100.0
+HEAP_MINUTES = (4, 30)  # of walking, after which the memory of the page is measured; a history has three minutes
+WALKED_MINUTES = 2  # at once: the browser answers within its time limit
 LOAD_TIMEOUT_S = 20.0  # for the page to draw
-DRAG_TIMEOUT_S = 1.0  # for the page to receive the velocity of its own drag
-DRAG = """(async () => {
-  const canvas = document.querySelector("#view-top"), box = canvas.getBoundingClientRect();
-  const event = (name, y, buttons) => canvas.dispatchEvent(new PointerEvent(name, {bubbles: true, pointerId: 1, buttons,
-    clientX: box.left + box.width / 2, clientY: box.top + y * box.height}));
-  const next = (moves) => new Promise((done) => {
-    const give = () => {
-      clearTimeout(timer); hexapod.connection.removeEventListener("state", look); done(performance.now());
-    };
-    const look = ({detail}) => (detail.commanded[0] !== 0) === moves && give();
-    const timer = setTimeout(give, %d);
-    hexapod.connection.addEventListener("state", look);
-  });
-  const start = performance.now();
-  event("pointerdown", 0.2, 1);
-  const seen = await next(true);
-  event("pointerup", 0.2, 0);
-  await next(false);
-  await new Promise((done) => setTimeout(done, 20 + 60 * Math.random()));
-  return seen - start;
+STICK_TIMEOUT_S = 2.0  # for a velocity to arrive
+STOPS = """(() => {
+  const {connection} = hexapod, send = connection.send.bind(connection);
+  globalThis.stops = [];
+  connection.send = (kind, body) => {
+    if (body?.what === "stop") stops.push(performance.now() - event.timeStamp);
+    return send(kind, body);
+  };
 })()"""
+SHOW_3D = "document.querySelector('#pictures [data-picture=space]').click()"
 
 # Minutes of states of a walking robot, as fast as the page takes them. The clock of the page is moved with them.
 WALKED = """(async () => {
@@ -67,7 +60,14 @@ WALKED = """(async () => {
 })()"""
 
 
-def measure(url: str, pid: int, progress: Callable[[str], None]) -> dict[str, object]:
+class VelocityWatch(Protocol):
+    """Listens to cmd_vel."""
+
+    def wait(self, after: float, *, moving: bool) -> float | None:
+        """The steady time [s] of the first command of (no) motion after that time; None: none came in time."""
+
+
+def measure(url: str, pid: int, watch: VelocityWatch, progress: Callable[[str], None]) -> dict[str, object]:
     """Returns the figures of the page at `url` (with its token), which process `pid` serves without other clients.
 
     The robot stands, turns and takes a few steps. Raises BrowserError or TimeoutError.
@@ -78,27 +78,35 @@ def measure(url: str, pid: int, progress: Callable[[str], None]) -> dict[str, ob
     with tempfile.TemporaryDirectory(prefix="hexapod_", ignore_cleanup_errors=True) as folder:
         browser = Browser(Path(folder, "profile"))
         try:
-            page = _open(browser, url)
-            frames = _frames(page)
-            drags = [float(page.js(DRAG % (1000 * DRAG_TIMEOUT_S))) for _ in range(DRAGS)]
-            progress("the page at the size of a phone, and its memory")
-            phone = _phone(page)
+            page = open_page(browser, url)
+            desktop = drawing(browser, page, "projections")
+            page.resize(390, 844, touch=True)
+            page.js(SHOW_3D)
+            progress("the page at the size of a phone: 3D, stick, STOP")
+            phone = drawing(browser, page, "scene")
+            pushes = stick_latencies(page, watch)
+            stops = stop_latencies(page)
+            progress("the memory of the page")
+            heap = _heap(page)
         finally:
             browser.close()
     return {
         **spectators,
         "page_bytes": sum(path.stat().st_size for path in STATIC.rglob("*") if path.is_file()),
         "page_bytes_sent": sum(len(page.compressed) for path, page in pages().items() if path != "/"),
-        "frames_per_s": round(frames, 1),
-        **phone,
-        "drag_to_cmd_vel_and_back_ms": {
-            "p50": round(median(drags), 1),
-            "p95": round(quantiles(drags, n=20)[-1], 1),
+        "desktop": desktop,
+        "phone_3d": phone,
+        "stick_to_cmd_vel_ms": {"p50": round(median(pushes), 1), "p95": round(quantiles(pushes, n=20)[-1], 1)},
+        "stop_ms": {
+            "largest": round(max(stops), 1),
+            "in_time": f"{sum(value <= STOP_WITHIN_MS for value in stops)} of {STOP_PRESSES}",
         },
+        "heap_mb": heap,
     }
 
 
-def _open(browser: Browser, url: str) -> BrowserPage:
+def open_page(browser: Browser, url: str) -> BrowserPage:
+    """Opens the page and waits until it draws."""
     page = browser.page(url, 1280, 800)
     deadline = time.monotonic() + LOAD_TIMEOUT_S
     while not page.js("globalThis.hexapod?.projections.frames"):
@@ -108,29 +116,70 @@ def _open(browser: Browser, url: str) -> BrowserPage:
     return page
 
 
-def _frames(page: BrowserPage, counter: str = "projections") -> float:
-    """Frames per second of the four views, or another part of the page, of a turning robot: at rest none is drawn."""
+def drawing(browser: Browser, page: BrowserPage, counter: str) -> dict[str, float]:
+    """Frames per second of a part of the page, and CPU load of the browser, for a turning robot: at rest none is."""
     count = f"[hexapod.{counter}.frames, performance.now()]"
     page.js("hexapod.velocity.set('bench', 0, 0, 0.3)")
     before = page.js(count)
+    busy = session_cpu_seconds(browser.process.pid)
+    start = time.monotonic()
     time.sleep(WINDOW_S)
     after = page.js(count)
+    load = session_cpu_seconds(browser.process.pid) - busy
+    passed = time.monotonic() - start
     page.js("hexapod.velocity.release('bench')")
-    return float(1000.0 * (after[0] - before[0]) / (after[1] - before[1]))
+    frames = 1000.0 * (after[0] - before[0]) / (after[1] - before[1])
+    return {"frames_per_s": round(frames, 1), "browser_cpu_percent": round(100.0 * load / passed, 1)}
 
 
-def _phone(page: BrowserPage) -> dict[str, object]:
-    """Frames of the 3D view of a turning robot, and memory after minutes of walking; a history has three minutes."""
-    page.resize(390, 844, touch=True)
-    frames = _frames(page, "scene")
-    heap = {}
-    walked = 0
-    for minutes in HEAP_MINUTES:
-        page.js(WALKED % minutes)
-        page.call("HeapProfiler.collectGarbage")
-        walked += minutes
-        heap[f"after {walked} min"] = round(page.call("Runtime.getHeapUsage")["usedSize"] / 1e6, 2)
-    return {"frames_per_s_3d_phone": round(frames, 1), "heap_mb": heap}
+def stick_latencies(page: BrowserPage, watch: VelocityWatch) -> list[float]:
+    """Times [ms] from a finger that pushes the left stick until the velocity arrives at the robot."""
+    x, y = page.spot("#left")
+    found = []
+    for _ in range(PUSHES):
+        page.touch("Start", finger=(x, y))
+        start = time.monotonic()
+        page.touch("Move", finger=(x, y - 30))
+        seen = watch.wait(start, moving=True)
+        end = time.monotonic()
+        page.touch("End")
+        watch.wait(end, moving=False)
+        time.sleep(0.02 + 0.06 * random.random())
+        if seen is None:
+            raise TimeoutError("no velocity came from the stick")
+        found.append(1000.0 * (seen - start))
+    return found
+
+
+def stop_latencies(page: BrowserPage) -> list[float]:
+    """Times [ms] from a finger on STOP until the page sends it, while a turning robot is drawn."""
+    page.js(STOPS)
+    for _ in range(STOP_PRESSES):
+        page.js("hexapod.velocity.set('bench', 0, 0, 0.3)")
+        time.sleep(0.2 + 0.2 * random.random())
+        page.touch("Start", finger=page.spot("#stop"))
+        page.touch("End")
+    page.js("hexapod.velocity.release('bench')")
+    found: list[float] = page.js("stops")
+    if len(found) != STOP_PRESSES:
+        raise TimeoutError(f"{len(found)} of {STOP_PRESSES} STOPs were sent")
+    return found
+
+
+def _heap(page: BrowserPage) -> dict[str, float]:
+    """Memory [MB] of the page after minutes of states of a walking robot, as fast as it takes them."""
+    found = {}
+    for minutes in range(WALKED_MINUTES, max(HEAP_MINUTES) + 1, WALKED_MINUTES):
+        page.js(WALKED % WALKED_MINUTES)
+        if minutes in HEAP_MINUTES:
+            found[f"after {minutes} min"] = heap(page)
+    return found
+
+
+def heap(page: BrowserPage) -> float:
+    """Memory [MB] that the scripts of the page use."""
+    page.call("HeapProfiler.collectGarbage")
+    return round(float(page.call("Runtime.getHeapUsage")["usedSize"]) / 1e6, 2)
 
 
 # --- spectators -------------------------------------------------------------------------------------------------

@@ -24,6 +24,16 @@ def cpu_seconds(pid: int) -> float:
     return 1e-9 * sum(int(path.read_text().split()[0]) for path in Path(f"/proc/{pid}/task").glob("*/schedstat"))
 
 
+def session_cpu_seconds(leader: int) -> float:
+    """CPU time [s] of the running processes in the session of a process."""
+    found = 0.0
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has just ended
+            if os.getsid(int(path.name)) == leader:
+                found += cpu_seconds(int(path.name))
+    return found
+
+
 def proportional_memory(pid: int) -> float:
     """Proportional set size [MB] of a process."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
