@@ -107,6 +107,10 @@ class ReportingNode(PollingNode):
         """Ends a report whose reason is gone: /diagnostics shows it no longer."""
         self._sent_reports.pop(kind, None)
 
+    def withdraw_errors(self) -> None:
+        """Ends the reports of all errors."""
+        self._sent_reports = {kind: last for kind, last in self._sent_reports.items() if last.level < ReportLevel.ERROR}
+
     def recent_reports(self, level: ReportLevel = ReportLevel.WARNING, within: float = THROTTLE_S) -> list[str]:
         """Returns the texts of the reports of the last `within` [s] with at least this level, most serious first."""
         now = time.monotonic()

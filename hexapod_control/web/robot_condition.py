@@ -26,6 +26,8 @@ NEEDED_NODES = ("gait_planner", KINEMATICS)
 RESTARTABLE_NODES = (*NEEDED_NODES, "servo_driver")  # without a simulator the world is lost
 OTHER_NODES = ("odometry", "imu_driver")  # the robot still walks without them
 DRIVABLE = ON_FEET | {RobotState.CARRIED.value}  # a velocity is enough to continue once the robot is set down
+OFF_ITS_FEET = (RobotState.FALLEN.value, RobotState.CARRIED.value)
+WAYS_OUT = ("stand", "sit", "recover")
 ERROR = 2  # level of a diagnostic status
 
 
@@ -56,7 +58,7 @@ class Step(Enum):
 # Kinds of controls, in the order in which they are locked: what the robot needs for one, it needs for all before it.
 CONTROLS = ("drive", "torque", "robot")
 # Reasons that also prevent motions.
-NO_MOTION = ("why_estop", "why_torque_off", "why_torque_fault", "why_unknown", "why_fault")
+NO_MOTION = ("why_estop", "why_torque_off", "why_torque_fault", "why_calibrating", "why_unknown", "why_fault")
 
 
 TONES = {
@@ -120,6 +122,12 @@ class RobotFacts:
     motion: str = ""
     node_ages: Mapping[str, float] = field(default_factory=dict)  # [s] since each node was heard
     stalled: float = 0.0  # [s] for which inverse_kinematics has converted nothing although it gets targets
+    way_out: str = ""  # value of the Step that leads out of a mishap, as the planner knows
+    hindrance: str = ""  # what the planner warns of now
+    lost_legs: str = ""  # names of the legs without which the robot walks
+    reset: bool = False  # a servo stays off until the faults are reset
+    calibrating: bool = False  # a calibration has the bus
+    unplugged: bool = False  # the port of the servos is gone
     restartable: bool = False  # the silent node can be restarted from the page
     low_battery: float | None = None  # [V] if it is below the limit of a warning
     errors: Mapping[str, str] = field(default_factory=dict)  # by node
@@ -160,6 +168,8 @@ def reason(facts: RobotFacts) -> str:
     """The key of the reason why the robot cannot be driven; empty if it can."""
     if facts.latched:
         return "why_estop"
+    if facts.torque is False and facts.calibrating:
+        return "why_calibrating"
     if facts.torque is False:
         return "why_torque_fault" if _hardware_fault(facts) else "why_torque_off"
     if _low(facts):
@@ -200,6 +210,9 @@ def _stale_message(facts: RobotFacts) -> tuple[str, dict[str, Any]] | None:
     missing = [node for node in NEEDED_NODES if node not in facts.node_ages]
     if missing:
         return "missing", {"node": missing[0]}
+    fault = _hardware_fault(facts)
+    if facts.joints_age > MAX_CHAIN_SILENCE_S and facts.torque is not False and fault and not facts.latched:
+        return "silent_fault", {"text": fault}
     if facts.joints_age > MAX_CHAIN_SILENCE_S and facts.torque is not False:
         return ("silent", {"age": round(facts.joints_age)}) if math.isfinite(facts.joints_age) else ("no_joints", {})
     return None
@@ -222,11 +235,15 @@ def _silent(node_ages: Mapping[str, float], nodes: tuple[str, ...], limit: float
 
 
 def _without_torque(facts: RobotFacts) -> Condition | None:
+    if facts.latched and facts.unplugged:
+        return Condition("estop_unsent", Tone.BAD, Step.RELEASE, reason(facts))
     if facts.latched and facts.stop is not None:
         values = {"by": facts.stop.by, "age": round(facts.stop.age)}
         return Condition("estop_by", Tone.BAD, Step.RELEASE, reason(facts), values)
     if facts.latched:
         return Condition("estop", Tone.BAD, Step.RELEASE, reason(facts))
+    if facts.torque is False and facts.calibrating:
+        return Condition("calibrating", Tone.WARN, Step.NONE, reason(facts))
     if facts.torque is False and (fault := _hardware_fault(facts)):
         return Condition("torque_fault", Tone.BAD, Step.RESET, reason(facts), {"text": fault})
     if facts.torque is False:
@@ -242,8 +259,10 @@ def _hardware_fault(facts: RobotFacts) -> str:
 def _faulty(facts: RobotFacts) -> Condition | None:
     if not facts.errors or facts.state == RobotState.FALLEN.value:  # its own message has more detail
         return None
+    known = _known(facts)
     node, text = next(iter(facts.errors.items()))
-    return replace(_known(facts), say="error", tone=Tone.BAD, values={"node": node, "text": text})
+    step = Step.RESET if facts.reset else known.step
+    return replace(known, say="error", tone=Tone.BAD, step=step, values={"node": node, "text": text})
 
 
 def _impaired(facts: RobotFacts) -> Condition | None:
@@ -251,12 +270,17 @@ def _impaired(facts: RobotFacts) -> Condition | None:
     known = _known(facts)
     if facts.low_battery is not None and known.tone in (Tone.GOOD, Tone.CALM):
         return replace(known, say="battery_low", tone=Tone.WARN, values={"volts": round(facts.low_battery, 1)})
+    if facts.hindrance and known.tone in (Tone.GOOD, Tone.CALM):
+        return replace(known, say="hindered", tone=Tone.WARN, values={"text": facts.hindrance})
+    if facts.lost_legs and known.tone is Tone.GOOD:
+        return replace(known, say="without_legs", tone=Tone.WARN, values={"legs": facts.lost_legs.replace(",", ", ")})
     silent = _silent(facts.node_ages, OTHER_NODES, MAX_NODE_SILENCE_S)
     return replace(known, say="stale", tone=Tone.WARN, values=silent) if silent else None
 
 
 def _known(facts: RobotFacts) -> Condition:
     tone, step = STATES.get(facts.state, (Tone.UNKNOWN, Step.NONE))
+    step = Step(facts.way_out) if facts.way_out in WAYS_OUT else step
     why = reason(facts)
     if facts.state not in STATES:
         return Condition("unknown", tone, step, why)
@@ -273,7 +297,8 @@ def _known(facts: RobotFacts) -> Condition:
         return Condition("turning", tone, step, why)
     if facts.state == RobotState.WALKING.value and facts.speed >= MIN_SPEED:
         return Condition("walking_at", tone, step, why, {"speed": round(facts.speed, 2)})
-    return Condition(facts.state, tone, step, why)
+    say = f"{facts.state}_sit" if step is Step.SIT and facts.state in OFF_ITS_FEET else facts.state
+    return Condition(say, tone, step, why)
 
 
 def _turns_on_the_spot(commanded: tuple[float, float, float]) -> bool:

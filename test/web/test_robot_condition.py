@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The message about the robot, its colour and the next step, from all known facts."""
 
+import ast
 import itertools
 import json
 import re
@@ -8,8 +9,9 @@ import string
 from dataclasses import replace
 
 import pytest
-from support.paths import ROOT
+from support.paths import PACKAGE, ROOT, SOURCES, syntax_nodes
 
+from hexapod_control.cli.main import COMMANDS
 from hexapod_control.core.planner.tick_plan import ON_FEET, UPRIGHT, RobotState
 from hexapod_control.web.robot_condition import (
     CONTROLS,
@@ -20,6 +22,7 @@ from hexapod_control.web.robot_condition import (
     NEEDED_NODES,
     OTHER_NODES,
     STATES,
+    WAYS_OUT,
     PressedStop,
     RobotFacts,
     Step,
@@ -31,6 +34,18 @@ from hexapod_control.web.robot_condition import (
 HEALTHY = dict.fromkeys((*NEEDED_NODES, "servo_driver"), 0.5)
 STANDING = RobotFacts(state="standing", torque=True, height=0.08, full_height=0.08, joints_age=0.02, node_ages=HEALTHY)
 TEXTS = ROOT / "hexapod_control" / "web" / "static" / "texts"
+MAIN = (TEXTS.parent / "main.js").read_text(encoding="utf-8")
+IN_TERMINAL = {
+    "calibrate",
+    "identify",
+    "import",
+    "leg",
+    "play",
+    "servos",
+    "setup",
+    "sim",
+    "web-cert",
+}
 
 
 def shown(**facts):
@@ -68,6 +83,16 @@ def test_a_robot_that_stands_is_green_and_its_next_step_is_to_sit():
         ({"found": True, "state": "rising"}, ("found", Tone.WARN, Step.STAND)),
         ({"errors": {"servo_driver": "a servo is silent"}}, ("error", Tone.BAD, Step.SIT)),
         ({"errors": {"mujoco_sim": "a fall"}, "found": True, "state": "rising"}, ("error", Tone.BAD, Step.STAND)),
+        ({"errors": {"servo_driver": "a servo is off"}, "reset": True}, ("error", Tone.BAD, Step.RESET)),
+        ({"state": "fallen", "way_out": "sit"}, ("fallen_sit", Tone.BAD, Step.SIT)),
+        ({"state": "carried", "way_out": "stand"}, ("carried", Tone.WARN, Step.STAND)),
+        ({"state": "carried", "way_out": "sit"}, ("carried_sit", Tone.WARN, Step.SIT)),
+        ({"hindrance": "it makes no way", "way_out": "stand"}, ("hindered", Tone.WARN, Step.STAND)),
+        ({"hindrance": "it slips", "state": "sitting"}, ("hindered", Tone.WARN, Step.STAND)),
+        ({"lost_legs": "left_front"}, ("without_legs", Tone.WARN, Step.SIT)),
+        ({"torque": False, "calibrating": True}, ("calibrating", Tone.WARN, Step.NONE)),
+        ({"latched": True, "unplugged": True}, ("estop_unsent", Tone.BAD, Step.RELEASE)),
+        ({"joints_age": 5.0, "errors": {"servo_driver": "no port"}}, ("silent_fault", Tone.UNKNOWN, Step.ESTOP)),
         ({"joints_age": 5.0}, ("silent", Tone.UNKNOWN, Step.ESTOP)),
         ({"joints_age": float("inf")}, ("no_joints", Tone.UNKNOWN, Step.ESTOP)),
         ({"joints_age": float("inf"), "torque": None}, ("no_joints", Tone.UNKNOWN, Step.NONE)),
@@ -168,6 +193,12 @@ def test_every_language_has_the_same_texts_with_the_same_values():
     assert [key for key in english if places(english[key]) != places(german[key])] == []
 
 
+MORE = ({"reset": True}, {"calibrating": True}, {"unplugged": True}, {"hindrance": "slips"})
+MORE += ({"lost_legs": "left_front"},)
+MORE += tuple({"way_out": request} for request in WAYS_OUT)
+WAITING = {"nothing", "missing", "no_joints", "silent", "silent_fault", "stale", "unknown", "calibrating", "error"}
+
+
 def all_facts():
     facts = [
         replace(STANDING, state=state, torque=torque, latched=latched, node_ages=ages, errors=errors, stop=stop)
@@ -184,6 +215,7 @@ def all_facts():
         replace(STANDING, state="walking", speed=0.1),
         replace(STANDING, state="walking", commanded=(0.0, 0.0, 0.5)),
     ]
+    facts += [replace(each, **more) for each in facts for more in MORE]
     hung = replace(STANDING, node_ages={**HEALTHY, "servo_driver": 9.0}, restartable=True)
     facts += [replace(STANDING, low_battery=10.2), replace(STANDING, torque=False, errors={"servo_driver": "empty"})]
     facts += [replace(STANDING, stalled=0.8, restartable=restartable) for restartable in (True, False)]
@@ -196,6 +228,32 @@ def test_every_condition_has_a_text():
         assert places(english[found.say]) | places(english.get(found.why, "")) <= found.values.keys(), found
         assert not found.why or found.why in english, found
         assert not found.step.value or f"step_{found.step.value}" in english
+
+
+def test_every_state_of_the_robot_has_a_next_step_which_the_page_can_carry_out_or_says_what_it_waits_for():
+    (effects,) = re.findall(r"new Header\(document, \{(.*?)\}\);", MAIN, re.S)
+    for facts in all_facts():
+        found = condition(facts)
+        assert f"{found.step.value}:" in effects or f'"{found.step.value}":' in effects, found
+        assert found.step is not Step.NONE or found.say in WAITING, found
+
+
+def test_every_command_that_a_sentence_of_the_robot_names_has_a_button_or_needs_a_terminal():
+    """Derived from the sentences of the nodes and of what they call."""
+    (table,) = re.findall(r"const BUTTONS = (\{.*?\});", (TEXTS / "texts.js").read_text(encoding="utf-8"))
+    buttons = dict(re.findall(r"(\w+): \"(\w+)\"", table))
+    folders = [PACKAGE / name for name in ("core", "nodes", "servos/driver", "servos/preflight.py", "bringup", "ros")]
+    sentences = [
+        node.value
+        for path in SOURCES
+        if any(path == folder or folder in path.parents for folder in folders)
+        for node in syntax_nodes(path)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" not in node.value
+    ]
+    named = {name for text in sentences for name in re.findall(r"\bhexapod ([a-z][\w-]*)", text)} & set(COMMANDS)
+    assert named - buttons.keys() == IN_TERMINAL, named
+    assert buttons.keys() <= set(COMMANDS)
+    assert {f"step_{step}" for step in buttons.values()} <= texts("en").keys()
 
 
 def test_the_key_of_the_page_that_stands_or_sits_sits_in_the_upright_states():

@@ -60,7 +60,7 @@ class OperatorCommands:
             return None
         if not (playing or view.on_feet or view.waits_for_command) or (view.rising and not playing):
             silent = twist.is_zero or view.whole_body_move_active
-            posture = "wait until it stands" if view.rising else "call the service stand first"
+            posture = "wait until it stands" if view.rising else "run hexapod stand first"
             remedy = view.why_unknown or view.held_reason or posture
             state = self._planner.state.value
             return None if silent else Refusal("ignored", "ignored while {state}: {remedy}", state=state, remedy=remedy)

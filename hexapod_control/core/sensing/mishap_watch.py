@@ -191,6 +191,7 @@ class Mishap:
 
     kind: MishapKind
     text: str
+    request: str = ""  # of an operator, with which the robot continues; empty: none is needed
 
     @property
     def refusal(self) -> Refusal:

@@ -280,6 +280,7 @@ class GaitPlannerNode(GuardedNode):
             "overruns": self._overruns,
             "command source": ", ".join(self.velocity.sources) or "none",
             "driven by": self.source.name,
+            "way out": view.mishap.request if view.mishap else "",
             "course": course_text(view.course),
             "foot trims mm": " ".join(f"{1e3 * height:.1f}" for height in view.foot_trims),
             "leg gap m": "" if plan is None else f"{plan.gap:.3f}",

@@ -318,10 +318,13 @@ class MishapReports:
         """Reports a new mishap; one that stops the robot also ends motions and velocity commands."""
         mishap = self._planner.view.mishap
         kind = mishap.kind if mishap is not None else None
-        if mishap is None or kind is self._last:
-            self._last = kind
+        if kind is self._last:
             return
+        if self._last is not None:
+            self._node.withdraw(self._last.value)
         self._last = kind
+        if mishap is None:
+            return
         if mishap.kind in (MishapKind.HINDERED, MishapKind.NO_FOOTHOLD):  # the planner refuses only the same course
             self._commands.end_motion()
         elif mishap.kind is MishapKind.STUCK:

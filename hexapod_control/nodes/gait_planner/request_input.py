@@ -292,7 +292,7 @@ class RequestWatch:
                 f"the target of the foot of {leg} is {reason.describe(excess)}: run hexapod sit or hexapod stand again"
             )
         if plan.blocked is not None and math.isfinite(plan.blocked.distance):
-            return "two legs are in each other's way: switch the torque off with disarm, and part them by hand"
+            return "two legs are in each other's way: run hexapod disarm and part them by hand"
         if self.joints is None:
             return "no joint_states arrive: start the driver"
         return "the joints do not follow their targets: do inverse_kinematics and the driver run, and is it armed?"
@@ -445,5 +445,6 @@ class Pauses:
                 next_step = "after the stop, send a zero command first"
             elif not self._planner.view.on_feet:  # after an E-STOP, for instance
                 next_step = f"the state of the robot is {self._planner.state.value}"
+            self._node.withdraw("pause")
             self._node.report("pause end", ReportLevel.OK, f"the pause has ended: {next_step}")
             self._commands.resume()

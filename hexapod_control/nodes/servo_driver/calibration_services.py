@@ -296,6 +296,11 @@ class CalibrationServices:
     def _current(self) -> BusDialog | None:
         return self._run if self._run is not None and self._run.running else None
 
+    @property
+    def runs(self) -> bool:
+        """Whether a calibration has the bus, so that arming is refused."""
+        return self._current is not None
+
     def _answer_question(self, text: str) -> Refusal | None:
         return NOT_RUNNING if self._current is None else self._current.dialog.answer(text)
 

@@ -240,9 +240,11 @@ class ServoDriverNode(GuardedNode):
         return {
             "bus": " ".join(filter(None, (self._servos.protocol, self._servos.port))),
             "feedback": "measured" if snapshot.measured else "estimated",
-            "torque": snapshot.torque is TorqueState.ON,
+            "torque": "unknown" if snapshot.torque is TorqueState.UNKNOWN else snapshot.torque is TorqueState.ON,
             "power": snapshot.torque.value,
             "emergency stop": "latched" if self.driver.latched else "no",
+            "reset": "needed" if any(each.reset for each in snapshot.diagnoses) else "no",
+            "calibration": "running" if self._calibration.runs else "no",
             "loop Hz": f"{snapshot.rate:.1f}",
             "overruns": snapshot.overruns,
             "bus errors": f"{counters.bad} bad frames, {counters.timeouts} lost replies, {counters.sent} frames sent",

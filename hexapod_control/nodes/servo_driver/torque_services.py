@@ -87,6 +87,8 @@ class TorqueServices:
 
     def _reset_fault(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         fault = self._torque.reset_fault()
+        if fault is None:  # what was an error is past; one that lasts is reported again
+            self._node.withdraw_errors()
         response.success = fault is None
         response.message = str(fault or "no fault; hexapod arm switches the torque on")
         return response

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from hexapod_control.core.names import HARDWARE_NODES
+from hexapod_control.servos.driver.telemetry import TorqueState
 from hexapod_control.web.robot_condition import ERROR, MAX_NODE_SILENCE_S, NEEDED_NODES, OTHER_NODES
 
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
@@ -20,6 +21,7 @@ WORLD_KEYS = {"world": "world", "friction": "friction", "payload [kg]": "payload
 USAGE = ("hours on", "hours walking", "distance [m]", "most cycles", "cycles")  # keys of odometry
 SIMULATOR = "mujoco_sim"
 PLANNER = "gait_planner"
+WARNING = 1  # level of a diagnostic status
 STALE = 3  # level of a status that is too old
 MAX_AGE_S = MAX_NODE_SILENCE_S  # of a status, after which it is stale
 MAX_STALE_S = 600.0  # after which the status of a node is forgotten, unless the robot needs that node
@@ -89,6 +91,10 @@ def summary(nodes: Mapping[str, NodeStatus], joints: Sequence[str] = ()) -> dict
         "estop": "latched" in _all(by_node, "emergency stop"),
         "torque": _torque(by_node),
         "found": planner.get("pose") == "found",
+        "way_out": planner.get("way out", ""),
+        "reset": "needed" in _all(by_node, "reset"),
+        "calibrating": "running" in _all(by_node, "calibration"),
+        "unplugged": TorqueState.UNPLUGGED.value in _all(by_node, "power"),
         "top_speeds": [first_number(word) for word in planner.get("top speeds", "").split()],
         "lift": first_number(planner.get("lift scale", "")),
         "world": world(fresh),
@@ -117,6 +123,12 @@ def errors(nodes: Mapping[str, NodeStatus]) -> dict[str, str]:
     return {short_name(name): status.text for name, status in sorted(nodes.items()) if status.shown_level == ERROR}
 
 
+def hindrance(nodes: Mapping[str, NodeStatus]) -> str:
+    """What the planner warns of now: why the robot does not do what it is told, or does it less well."""
+    statuses = (status for name, status in nodes.items() if short_name(name) == PLANNER)
+    return next((status.text for status in statuses if status.shown_level == WARNING), "")
+
+
 def _all(nodes: Mapping[str, Mapping[str, str]], key: str) -> list[str]:
     """The values of a key in the order of the nodes that report it."""
     return [values[key] for values in nodes.values() if key in values]
@@ -128,9 +140,9 @@ def _first(nodes: Mapping[str, Mapping[str, str]], key: str) -> str:
 
 
 def _torque(nodes: Mapping[str, Mapping[str, str]]) -> bool | None:
-    """True if all nodes that report the torque report it as on; None if none does."""
+    """True if all nodes that report the torque report it as on; None if none does, or one of them does not know."""
     reported = _all(nodes, "torque")
-    return all(value.lower() == "true" for value in reported) if reported else None
+    return all(value.lower() == "true" for value in reported) if reported and "unknown" not in reported else None
 
 
 def _loop_rates(nodes: Mapping[str, Mapping[str, str]]) -> dict[str, float]:

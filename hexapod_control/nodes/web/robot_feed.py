@@ -29,7 +29,6 @@ from hexapod_control.core.motions.motion_approval import MAX_AGE_S as MAX_REQUES
 from hexapod_control.core.motions.motion_approval import REQUEST_TOPIC, MotionRequest
 from hexapod_control.core.motions.motion_topics import END_PHASES, REFUSED, MotionState
 from hexapod_control.core.names import HARDWARE_NODES, joint_names
-from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.joint_state_input import TOPIC, JointStateInput
 from hexapod_control.nodes.web.diagnostics_summary import (
@@ -39,6 +38,7 @@ from hexapod_control.nodes.web.diagnostics_summary import (
     NodeStatus,
     RecentStatuses,
     errors,
+    hindrance,
     short_name,
     summary,
 )
@@ -50,6 +50,7 @@ from hexapod_control.ros.row_messages import FootLayout, MessageError
 from hexapod_control.web.page_state import DrawnState, drawing
 from hexapod_control.web.robot_condition import (
     KINEMATICS,
+    OFF_ITS_FEET,
     PressedStop,
     RobotFacts,
     RouteProgress,
@@ -64,7 +65,6 @@ MAX_BATTERY_AGE_S = 5.0
 DIAGNOSTICS_DEPTH = 20
 LATCHED_TEXTS = ("gait_state", "gait_active", "gait_selected", "gaits", "lost_legs", "motions", "command_source")
 ESTOP_REPORT_S = 2.0  # from an E-STOP of a page until the hardware node reports it
-OFF_ITS_FEET = (RobotState.FALLEN.value, RobotState.CARRIED.value)
 SOLID = (Marker.CUBE, Marker.CUBE_LIST, Marker.CYLINDER)
 MAX_BOXES = 5000
 
@@ -352,6 +352,7 @@ class RobotFeed:
             speed=math.hypot(*drawn.achieved[:2]) if drawn.achieved else 0.0,
             commanded=drawn.commanded or ZERO,
             motion=motion,
+            lost_legs=self._texts["lost_legs"],
             route=self.route,
             stop=stop,
         )
@@ -370,6 +371,11 @@ class RobotFeed:
             torque=values["torque"],
             latched=values["estop"],
             found=values["found"],
+            way_out=values["way_out"],
+            reset=values["reset"],
+            calibrating=values["calibrating"],
+            unplugged=values["unplugged"],
+            hindrance=hindrance(nodes),
             errors=errors(nodes),
         )
         self.statuses = {short_name(name): status for name, status in nodes.items()}

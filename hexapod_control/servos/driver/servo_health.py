@@ -234,7 +234,7 @@ class ServoHealth:
         """All present faults."""
         found: list[Diagnosis] = []
         if self.off_reason:
-            found.append(Diagnosis("torque off", True, f"torque is off: {self.off_reason}"))
+            found.append(Diagnosis("torque off", True, f"torque is off: {self.off_reason}", reset=True))
         if self.brown_out:
             found.append(Diagnosis("brown-out", True, self.brown_out_text))
         elif self.silent_many:
@@ -248,7 +248,7 @@ class ServoHealth:
         found += self._battery.diagnoses() + self._heat.diagnoses(group)
         for index, why in sorted(self._given_up.items()):
             text = f"{group.describe([index])} {why} too often and is off: free the joint, then run hexapod reset"
-            found.append(Diagnosis(f"overload {index}", self._is_of_leg(index), text))
+            found.append(Diagnosis(f"overload {index}", self._is_of_leg(index), text, reset=True))
         return tuple(found)
 
     def _silent(self, group: ServoGroup, now: float) -> list[Diagnosis]:

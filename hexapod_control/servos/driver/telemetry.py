@@ -43,6 +43,7 @@ class Diagnosis:
     serious: bool
     text: str
     question: str = ""  # after the text, unless who reports it knows the answer
+    reset: bool = False  # whether it lasts until a reset
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ import { RoutesPanel } from "./panels/routes_panel.js";
 import { Settings, KEYS_HELP } from "./panels/settings.js";
 import { SettingsPanel } from "./panels/settings_panel.js";
 import { DESKTOP, help, Sheets } from "./panels/sheets.js";
-import { all, load, preferredLanguage, save, t, useLanguage } from "./texts/texts.js";
+import { all, has, load, preferredLanguage, save, t, useLanguage } from "./texts/texts.js";
 
 /** @type {(id: string) => any} */
 const $ = (id) => document.getElementById(id);
@@ -301,7 +301,9 @@ connection.on("control", (detail) => {
 });
 connection.on("refused", (detail) => header.hint(detail.text));
 connection.on("answer", (detail) => {
-  if (!detail.ok) header.hint(detail.values ? t(detail.text, detail.values) : `${detail.what}: ${detail.text}`);
+  const key = `step_${detail.what}`;
+  const what = has(key) ? t(key).replace(" …", "") : detail.what;
+  if (!detail.ok) header.hint(detail.values ? t(detail.text, detail.values) : `${what}: ${detail.text}`);
   else if (detail.what === "arm") header.hint(t("torque_is_on"));
 });
 connection.on("stopped", (detail) => {

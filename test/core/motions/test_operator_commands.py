@@ -211,7 +211,7 @@ def test_without_a_leg_no_motion_is_played_and_a_velocity_timeout_does_not_end_t
 
 def test_a_lying_robot_stands_up_and_refuses_a_twist_until_then():
     lies = lying()
-    assert str(lies.commands.velocity(FORWARD)) == "ignored while sitting: call the service stand first"
+    assert str(lies.commands.velocity(FORWARD)) == "ignored while sitting: run hexapod stand first"
     assert lies.commands.velocity(ZERO) is None
     assert lies.commands.stand() is None
     assert lies.run(1.0).planner.state is RobotState.RISING

@@ -30,6 +30,7 @@ class Scene:
         self.planner = standing_planner(NAME)
         self.planner.sensors.mishap_detection = mishap_detection
         self.roll = self.rate = 0.0
+        self.silent = False  # whether the IMU is
         self.loaded = True  # None: the sensors of the feet are silent
         self.light = ()  # rows of feet without load
         self.held = {}  # measured angle by (leg, joint)
@@ -53,7 +54,9 @@ class Scene:
         for place, angle in self.held.items():
             joints[place] = angle
         sensors.joints.take((joints + shiver).ravel().tolist())
-        sensors.imu.take((self.roll + shiver, 0.0, 0.0, 0.0, self.rate, 0.0, 0.0, 9.81))
+        attitude = (self.roll + shiver, 0.0, 0.0, 0.0, self.rate, 0.0, 0.0, 9.81)
+        if not self.silent:
+            sensors.imu.take(attitude)
         # Without load a sensor repeats exactly the same sample.
         if self.loaded is not None:
             sensors.contacts.take([3.0 + shiver if self.loaded and row not in self.light else 0.0 for row in range(6)])
@@ -276,6 +279,25 @@ def test_without_an_attitude_recover_is_refused_with_the_remedy(fallen):
     for _ in range(300):
         fallen.planner.step(DT)
     assert fallen.state is RobotState.SITTING
+
+
+@pytest.mark.parametrize("state", ["fallen", "carried"])
+@pytest.mark.parametrize("loaded", [True, False, None])
+@pytest.mark.parametrize("roll", [0.0, 70.0, None])  # [deg], None: the IMU is silent
+@pytest.mark.parametrize("folds", [False, True])
+def test_the_request_that_a_mishap_names_is_accepted_and_ends_it(state, loaded, roll, folds, request):
+    scene = request.getfixturevalue(state)
+    if folds:  # a stop while it folds its legs
+        assert scene.planner.sit() is None
+        scene.run(0.3)
+        scene.planner.halt()
+    scene.loaded, scene.silent = loaded, roll is None
+    scene.roll = (roll or 0.0) * DEGREE
+    scene.run(HALT_TIME_S)
+    assert getattr(scene.planner, scene.mishap.request)() is None, scene.mishap
+    scene.roll = 0.0
+    scene.run(8.0)
+    assert scene.state in (RobotState.STANDING, RobotState.SITTING)
 
 
 def test_a_tilted_robot_that_lies_does_not_stand_up(scene):

@@ -263,9 +263,10 @@ def test_a_mishap_is_reported_as_long_as_it_lasts_and_ends_commands_once_if_it_s
         paused = kind is MishapKind.STUCK
         assert len(blocked) == again * (stops and not paused) and len(commands.asked) == len(blocked)
         assert pauses == [(kind.value, "what has happened", STUCK_PAUSE_S)] * (again * paused)
-        assert len(node.reports[kind.value]) == 2 * again - 1
+        assert len(node.reports[kind.value]) == 1
         reports.repeat()
-        assert node.reports[kind.value] == [(level, "what has happened")] * (2 * again)
+        assert node.reports[kind.value] == [(level, "what has happened")] * 2
         view.mishap = None
         reports.watch()
+        assert not node.reports, "what is over is not shown any longer"
     assert len(blocked) + len(pauses) == 2 * stops

@@ -115,7 +115,7 @@ def test_with_any_gaps_between_checks_at_most_one_check_after_the_timeout_is_ski
 
 
 def test_a_command_that_the_robot_cannot_follow_now_is_explained(made):
-    made.commands.ignored = Refusal("ignored", "ignored while sitting: call the service stand first")
+    made.commands.ignored = Refusal("ignored", "ignored while sitting: run hexapod stand first")
     made.send()
     assert made.node.report_of("not standing") == (ReportLevel.OK, f"cmd_vel {made.commands.ignored}")
     assert made.input.last_refusal == ""

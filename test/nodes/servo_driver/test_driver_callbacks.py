@@ -257,9 +257,11 @@ def test_the_status_has_all_values_of_a_snapshot_and_what_is_unknown(make):
     )
     assert [unknown[name] for name in ("voltage [V]", "current [A]", "temperatures [degC]", "loads")] == ["unknown"] * 4
     assert (unknown["battery limits [V]"], unknown["misses"], unknown["emergency stop"]) == ("unknown", "none", "no")
+    assert unknown["reset"] == "no"
     made.driver.latched = True
     made.driver.now(
         1.0,
+        diagnoses=(Diagnosis("overload 4", True, "it is off", reset=True),),
         torque=TorqueState.ON,
         measured=False,
         temperatures=np.full((6, 3), 31.25),
@@ -281,6 +283,7 @@ def test_the_status_has_all_values_of_a_snapshot_and_what_is_unknown(make):
         "torque": True,
         "power": "on",
         "emergency stop": "latched",
+        "reset": "needed",
         "loop Hz": "50.0",
         "overruns": 4,
         "bus errors": "1 bad frames, 2 lost replies, 100 frames sent",

@@ -52,6 +52,14 @@ def test_a_refusal_of_the_hardware_is_answered_and_a_torque_that_stays_off_repor
     assert answer(node, "reset_fault") == (False, "it is hot")
 
 
+def test_a_reset_ends_the_reports_of_errors_that_are_past():
+    node, _ = made()
+    node.report("battery", ReportLevel.ERROR, "the battery is empty")
+    node.report("latency", ReportLevel.WARNING, "a slow adapter")
+    answer(node, "reset_fault")
+    assert node.report_of("latency") and not node.report_of("battery")
+
+
 def test_arming_withdraws_the_report_that_the_torque_is_off():
     node, torque = made()
     node.report("torque", ReportLevel.WARNING, "torque is off: run hexapod arm")

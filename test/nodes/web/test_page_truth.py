@@ -109,6 +109,86 @@ def test_a_fallen_robot_gets_up_by_the_large_button(told):
     told.until(lambda: told.called == ["recover"])
 
 
+OFF = {"torque": "False", "emergency stop": "no"}
+LOST_PORT = {"torque": "unknown", "emergency stop": "no", "power": "unknown"}
+NO_PORT = {"torque": "False", "emergency stop": "latched", "power": "no port"}
+PLANNER = FINE["gait_planner"][2]
+ON = FINE["servo_driver"][2]
+
+
+@pytest.mark.parametrize(
+    ("told_of", "sentence", "tone", "step", "called"),
+    [
+        (
+            {"servo_driver": (2, "id 5 is off: free the joint, then run hexapod reset", {**ON, "reset": "needed"})},
+            "Fault in servo_driver: id 5 is off: free the joint, then press Reset and switch on",
+            "bad",
+            "Reset and switch on …",
+            ["reset_fault", "arm"],
+        ),
+        (
+            {"state": "carried", "gait_planner": (1, "lifted", {**PLANNER, "way out": "sit"})},
+            "Lifted: set it down on its feet, or on its belly and press Sit",
+            "warn",
+            "Sit",
+            ["sit"],
+        ),
+        (
+            {"state": "fallen", "gait_planner": (2, "fallen", {**PLANNER, "way out": "sit"})},
+            "Fallen, and the IMU is silent: lay it on its belly, then press Sit",
+            "bad",
+            "Sit",
+            ["sit"],
+        ),
+        (
+            {"gait_planner": (1, "no way; drive another way, or run hexapod stand", {**PLANNER, "way out": "stand"})},
+            "no way; drive another way, or press Stand",
+            "warn",
+            "Stand",
+            ["stand"],
+        ),
+        (
+            {"armed": False, "servo_driver": (0, "ok", {**OFF, "calibration": "running"})},
+            "A calibration is running: end it where it was begun, or press E-STOP",
+            "warn",
+            "Please wait",
+            [],
+        ),
+        (
+            {"armed": False, "state": "unknown", "servo_driver": (2, "no port", NO_PORT)},
+            "E-STOP could not be sent, as the servos are not connected: cut their power",
+            "bad",
+            "Release E-STOP …",
+            ["estop False", "reset_fault", "arm"],
+        ),
+    ],
+)
+def test_every_state_off_the_usual_way_has_its_next_step(told, told_of, sentence, tone, step, called):
+    told.tell(**told_of)
+    told.shows(sentence, tone, step)
+    told.page.click("#step")
+    if told.page.js("document.querySelector('#arm-box').open"):
+        told.page.click("#arm-box button[value=yes]")
+    told.until(lambda: told.called == called)
+
+
+def test_the_loss_of_the_port_is_named_although_no_joint_angles_arrive(told):
+    told.tell(servo_driver=(2, "the port is gone: plug it in", LOST_PORT))
+    told.silent = True
+    told.shows("No joint angles: the port is gone: plug it in", "unknown", "E-STOP")
+    told.silent = False
+    told.tell()
+    told.shows("Standing", "good", "Sit")
+
+
+def test_a_robot_that_walks_without_a_leg_says_so(told):
+    legs = told.bench.publisher(String, "lost_legs", LATCHED)
+    legs.publish(String(data="left_front"))
+    told.shows("Walks without left_front: Drive, Return brings it back", "warn", "Sit")
+    legs.publish(String(data=""))
+    told.shows("Standing", "good", "Sit")
+
+
 def test_a_robot_found_on_its_feet_at_25_mm_does_not_stand_and_is_not_driven(told):
     told.tell(height=0.025, gait_planner=(0, "ok", {"pose": "found"}))
     told.shows("Crouching at 25 mm: press Stand", "warn", "Stand")

@@ -155,6 +155,9 @@ class PlainNode:
     def withdraw(self, kind):
         self.reports.pop(kind, None)
 
+    def withdraw_errors(self):
+        self.reports = {kind: told for kind, told in self.reports.items() if told[-1][0] != 2}
+
     def refused(self, topic, error):
         self.report(f"refused {topic}", None, str(error))
 

@@ -12,7 +12,7 @@ too far are relieved after a fall, as a servo at stall torque overheats.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from hexapod_control.core.copyable import Copyable
@@ -326,14 +326,23 @@ def rising_refusal(state: PlannerState, context: PlannerContext) -> Refusal | No
 
 
 def present_mishap(state: PlannerState, context: PlannerContext) -> Mishap | None:
-    """Returns the present mishap; None without one."""
+    """Returns the present mishap, with the request that ends it; None without one."""
     if isinstance(state, Frozen):
-        return state.mishap
+        return replace(state.mishap, request=_way_out(state, context))
     if isinstance(state, OnFeet) and state.lies_down and (forbidden := context.footholds.forbidden_neutral(state.walk)):
         kept = ", ".join(f"{context.robot.leg_names[leg]} ({in_words(missing)})" for leg, missing in forbidden.items())
         text = f"the map shows no neutral foothold for {kept}: the robot sits down with these feet where they stand"
         return Mishap(MishapKind.NO_FOOTHOLD, text)
-    return context.watch.slow_mishap or context.feedback.progress.refused.mishap or context.footholds.mishap
+    found = context.watch.slow_mishap or context.feedback.progress.refused.mishap or context.footholds.mishap
+    return found and replace(found, request="stand" if found.kind is MishapKind.HINDERED else "")
+
+
+def _way_out(state: Frozen, context: PlannerContext) -> str:
+    """The request that leads out of a fall or a lift: `sit` where the others are refused, or would be in the air."""
+    if state.mishap.kind is MishapKind.CARRIED:
+        return "stand" if isinstance(state.motion, WalkController) and context.watch.may_stand else "sit"
+    known = context.watch.tilt is not None or state.stands(context)
+    return "recover" if known else "sit"
 
 
 def _motion(state: PlannerState) -> StoppedMotion | None:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The header and the large button of the next step; grey controls that say why they have no effect.
 
-import { all, t } from "../texts/texts.js";
+import { all, said, t } from "../texts/texts.js";
 import { hottest, present, short, supply } from "./presentation.js";
 
 const HOT = 60; // [°C] servos above are shown in the colour of a warning
@@ -90,6 +90,7 @@ export class Header {
    * @param {string} text
    */
   hint(text) {
+    text = said(text);
     const now = performance.now();
     if (text === this.hinted && now - this.hintedAt < ENOUGH) return;
     [this.hinted, this.hintedAt] = [text, now];

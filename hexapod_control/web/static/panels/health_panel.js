@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Health: battery, bus, torque, temperature and load of every servo, and the status of every node.
 
-import { t } from "../texts/texts.js";
+import { said, t } from "../texts/texts.js";
 import { hottest, short } from "./presentation.js";
 
 const WARM = [45, 60]; // [°C] from which a servo is shown as warm and as hot
@@ -160,7 +160,7 @@ function cell(degrees, load) {
 function node({ name, level, text, age }) {
   const item = element("li");
   item.dataset.level = level;
-  item.append(element("b", name), element("span", level === 3 ? t("stale_for", { age }) : text));
+  item.append(element("b", name), element("span", level === 3 ? t("stale_for", { age }) : said(text)));
   return item;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The log: what nodes have reported and why the robot stopped, with a counter of new lines.
 
-import { load, save, t } from "../texts/texts.js";
+import { load, said, save, t } from "../texts/texts.js";
 
 const MOST = 200; // events
 const STOPPED = ["log_link", "log_silence"]; // the robot has stopped by itself
@@ -90,7 +90,7 @@ export class LogPanel {
  * @param {LogEvent} event
  */
 export function eventText({ text, values }) {
-  return values ? t(text, { ...values, reason: values.why && t(values.why) }) : text;
+  return values ? t(text, { ...values, reason: values.why && t(values.why) }) : said(text);
 }
 
 /** @param {LogEvent} event */

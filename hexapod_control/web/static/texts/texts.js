@@ -11,7 +11,24 @@ let table = {};
  * @param {Record<string, any>} [values]
  */
 export function t(key, values = {}) {
-  return (table[key] ?? key).replace(/\{(\w+)[^}]*\}/g, (_, name) => values[name] ?? "–");
+  return (table[key] ?? key).replace(/\{(\w+)[^}]*\}/g, (_, name) => said(values[name] ?? "–"));
+}
+
+/** @type {Record<string, string>} */
+const BUTTONS = { stand: "stand", sit: "sit", recover: "recover", arm: "arm", reset: "reset_and_arm", disarm: "estop", estop: "estop" };
+
+/**
+ * A sentence of the robot, which names commands of a terminal, with the buttons that do the same.
+ * @param {any} text
+ */
+export function said(text) {
+  const once = String(text).replace("hexapod reset, then hexapod arm", "hexapod reset");
+  return once.replace(/(run )?hexapod (\w+)\b(?!-)/g, (whole, run, name) => {
+    if (!(name in BUTTONS)) return whole;
+    const latched = globalThis.document?.getElementById("step")?.dataset.step === "rearm";
+    const step = name === "reset" && latched ? "rearm" : BUTTONS[name];
+    return (run ? `${t("press")} ` : "") + t(`step_${step}`).replace(" …", "");
+  });
 }
 
 /** @param {string} key */
