@@ -12,12 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import Pose, wrap
 
 DIRECTIONS = np.linspace(-math.pi, math.pi, 120, endpoint=False)  # [rad] candidates for a detour
 CLEAR_DISTANCE = 1.2  # [m] free distance from which a direction counts as free
 BLOCKED_COST = 3.0  # [1] cost per metre by which the free distance of a direction is shorter than CLEAR_DISTANCE
 DIRECTION_CHANGE_COST = 0.15  # [m/rad] cost of another direction than the last one: obstacles are passed on one side
+GROUND_SHARE = 0.75  # of the height of the lidar; the rest is for ground that rises
+MAX_TILT_RAD = math.radians(45.0)
 RINGS = 30  # around a goal, on which a free place is searched
 CONTACT_TOLERANCE = 0.005  # [m] depth up to which a point in the disc counts as outside: the robot can walk along it
 
@@ -43,6 +46,23 @@ def points(scan: Scan, sensor: Pose) -> Array:
         valid = np.isfinite(ranges) & (ranges >= scan.shortest) & (ranges <= scan.longest)
     angles = (scan.start + scan.increment * np.arange(len(ranges)))[valid]
     return transform_points(np.column_stack((np.cos(angles), np.sin(angles))) * ranges[valid, None], sensor)
+
+
+def levelled(points: Array, tilt: tuple[float, float], above: float, height: float) -> Array:
+    """Projects points (k, 2) [m] that a lidar on a tilted body has seen to base_footprint, without those on the ground.
+
+    `tilt` are roll and pitch [rad] of base_link. The plane of the lidar is `above` base_link [m], which is `height` [m]
+    above the ground. A ray that has lost GROUND_SHARE of the lidar's height has met the ground, and beyond MAX_TILT_RAD
+    the lidar sees nothing that could be told from it.
+    """
+    rotation = np.array(BodyPose(roll=tilt[0], pitch=tilt[1]).rotation())
+    upright = float(rotation[2, 2])
+    if upright < math.cos(MAX_TILT_RAD):
+        return points[:0]
+    turned = np.column_stack((points, np.full(len(points), above))) @ rotation.T
+    begin = above * upright
+    kept: Array = turned[begin - turned[:, 2] < GROUND_SHARE * (begin + height), :2]
+    return kept
 
 
 def transform_points(points: Array, pose: Pose) -> Array:

@@ -23,6 +23,7 @@ from hexapod_control.config.robots.nav2_parameters import footprint_radius
 from hexapod_control.config.waypoint_file import RouteFolder
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.se2 import Pose
+from hexapod_control.core.planner.tick_plan import ON_FEET
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.steering.obstacle_avoidance import nearest_free, transform_points
 from hexapod_control.core.steering.path_following import Pursuit, PursuitPhase, PursuitSettings, Waypoint
@@ -155,11 +156,15 @@ class RouteWalk:
 
     def _look(self) -> ObstacleView:
         if self._view is None:
-            self._view = ObstacleView(self._node.create_subscription, KEPT_POSES)
+            self._view = ObstacleView(self._node.create_subscription, KEPT_POSES, self._height)
         if self._radius is None:
             self._radius = math.inf  # while it is computed
             self._node.threads.run_outside(lambda: footprint_radius(self._robot), self._take_radius)
         return self._view
+
+    def _height(self) -> float:
+        """How high base_link is above the ground, at least [m]."""
+        return self._robot.walk.height if self._feed.posture in ON_FEET else 0.0
 
     def _take_radius(self, radius: float) -> None:
         self._radius = radius
@@ -190,7 +195,8 @@ class RouteWalk:
         lesson.take_odometry(view.odometry.last.pose)
         if view.scanned > self._learned:
             self._learned = view.scanned
-            lesson.take_scan(view.scan, view.scan_pose)
+            if not view.tilted:
+                lesson.take_scan(view.scan, view.scan_pose)
 
     def _end_lesson(self) -> None:
         """Sends the pages what was learned, as points in odom."""
@@ -360,8 +366,9 @@ class RouteWalk:
             return True
         if view.scanned > self._tracked:
             self._tracked = view.scanned
-            tracker.take_scan(view.scan, view.scan_pose)
-            self._sure = view.scanned if tracker.fits else self._sure
+            if not view.tilted:
+                tracker.take_scan(view.scan, view.scan_pose)
+            self._sure = view.scanned if tracker.fits or view.tilted else self._sure
         return view.odometry.last.time - self._sure < MAX_UNSURE_S
 
     def _take_pause(self, message: String) -> None:

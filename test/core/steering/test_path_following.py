@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.suite.soak import SOAK
 
+from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp, wrap
 from hexapod_control.core.steering.obstacle_avoidance import (
     DIRECTIONS,
@@ -18,6 +19,7 @@ from hexapod_control.core.steering.obstacle_avoidance import (
     detour,
     free_distance,
     free_distances,
+    levelled,
     nearest_free,
     points,
     transform_points,
@@ -375,6 +377,32 @@ def test_invalid_ranges_are_no_obstacles():
     found = points(Scan(ranges, 0.0, 0.1, 0.1, 6.0), ORIGIN)
     assert found == pytest.approx(np.array([[2.0 * math.cos(0.6), 2.0 * math.sin(0.6)]]))
     assert points(Scan(np.full(9, math.nan), 0.0, 0.1, 0.1, 6.0), ORIGIN).shape == (0, 2)
+
+
+ABOVE, HIGH, WALL = 0.1, 0.12, 1.5  # [m] of the lidar over base_link, of that over the ground, and to a wall ahead
+
+
+@given(roll=st.floats(-0.7, 0.7), pitch=st.floats(-0.7, 0.7))
+@settings(max_examples=100, deadline=None)
+def test_rays_of_a_tilted_lidar_that_meet_the_ground_are_left_out_and_what_they_see_is_where_it_is(roll, pitch):
+    rotation = np.array(BodyPose(roll=roll, pitch=pitch).rotation())
+    angles = np.linspace(-math.pi, math.pi, 180, endpoint=False)
+    rays = np.column_stack((np.cos(angles), np.sin(angles), np.zeros(180)))
+    start, ways = rotation @ (0.0, 0.0, ABOVE), rays @ rotation.T
+    with np.errstate(all="ignore"):
+        to_wall = np.where(ways[:, 0] > 0.0, (WALL - start[0]) / ways[:, 0], np.inf)
+        to_ground = np.where(ways[:, 2] < 0.0, (start[2] + HIGH) / -ways[:, 2], np.inf)
+    ranges = np.minimum(to_wall, to_ground)
+    met = np.isfinite(ranges)
+    seen = levelled(rays[met, :2] * ranges[met, None], (roll, pitch), ABOVE, HIGH)
+    tilt = math.acos(min(1.0, rotation[2, 2]))
+    if tilt > math.pi / 4.0:
+        assert not len(seen)
+        return
+    assert np.abs(seen[:, 0] - WALL).max(initial=0.0) < 1e-6, "only the wall"
+    sees_wall = np.isfinite(to_wall) & (to_wall < to_ground)
+    clear = sees_wall & (np.where(sees_wall, -to_wall, 0.0) * ways[:, 2] < 0.7 * (start[2] + HIGH))
+    assert len(seen) >= clear.sum()
 
 
 @given(poses, st.lists(st.tuples(places, places), min_size=1, max_size=5))

@@ -29,6 +29,7 @@ from hexapod_control.nodes.web.route_walk import (
     RouteWalk,
 )
 from hexapod_control.ros import messages
+from hexapod_control.ros.messages import Inertial
 from hexapod_control.web.protocol import (
     DriveMessage,
     GaitMessage,
@@ -57,7 +58,7 @@ class Walker:
         self.node = PlainNode(moment=self.time)
         self.node.count_publishers = lambda topic: int(lidar)
         self.feed = SimpleNamespace(limits=FAST, motions=[], route=None, why="", source="tablet", asked_at=0.0)
-        self.feed.place = (0.0, 0.0)
+        self.feed.place, self.feed.posture = (0.0, 0.0), "standing"
         self.feed.stops, self.feed.stopped_by = 4, ["an earlier one"]
         self.commands = PageCommands(self.node, self.feed, lambda *answer: None, stamped=False)
         self.routes = RouteWalk(
@@ -70,6 +71,7 @@ class Walker:
             folder,
         )
         self.pose, self.wall, self.lidar, self.odometry, self.page = Pose(0.0, 0.0, 0.0), math.inf, lidar, True, True
+        self.roll = 0.0
         self.ticks, self.near, self.covariance = 0, math.inf, NONE
 
     def orders(self, *points, name=""):
@@ -108,6 +110,9 @@ class Walker:
             still = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
             odom = messages.odometry_message(place, still, (self.covariance, NONE), ("odom", "base_footprint"), stamp)
             self.node.deliver("odom", odom)
+        if "imu/data" in self.node.callbacks:
+            tilt = Inertial((self.roll, 0.0, 0.0), None, None)
+            self.node.deliver("imu/data", messages.inertial_message(tilt, stamp))
         if self.lidar and "scan" in self.node.callbacks and self.ticks % SCAN_TICKS == 0:
             ahead = np.cos(-np.pi + np.pi / 45 * np.arange(90) + self.pose.yaw)
             ranges = np.where(ahead > 0.01, (self.wall - self.pose.x) / np.maximum(ahead, 0.01), np.inf)
@@ -275,6 +280,19 @@ def test_the_map_shows_what_the_lidar_sees_and_nothing_is_received_when_nobody_l
     walker.passes(MAX_IDLE_S + 1.0)
     walker.routes.watch()
     assert "scan" not in walker.node.callbacks and "odom" not in walker.node.callbacks
+
+
+def test_a_lidar_on_a_tilted_body_puts_no_ground_on_the_map(walker):
+    walker.near = 0.9
+    walker.routes.show_map(PAGE)
+    walker.passes(0.5)
+    walker.routes.show_map(PAGE)
+    assert len(walker.sent[-1][2]["points"]) == 90
+    walker.roll, walker.feed.posture = 0.3, "unknown"
+    walker.passes(0.5)
+    walker.routes.show_map(PAGE)
+    points = walker.sent[-1][2]["points"]
+    assert 0 < len(points) < 50 and all(y > -0.2 for _, y in points), "the right side sees the ground"
 
 
 def test_routes_with_a_name_are_kept_as_files_of_hexapod_patrol(walker, tmp_path):
