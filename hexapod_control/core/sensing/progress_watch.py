@@ -11,11 +11,12 @@ WATCHED_S or two gait cycles, whichever is longer. From it are subtracted
   lift the robot, less what its tilt shows that it climbs. Where a post, a ceiling or a rope holds the body, all feet
   slip alike, and seem to make way; but a leg is off its target, and they push with as much as friction allows, 0.4 to 1
   of the weight. A free walk needs less than 0.1, at top speed up to HARD_PUSH; worn servos seem to push more than they
-  do, in all legs alike. So a push counts above HARD_PUSH if a leg is held, else above HARDER_PUSH.
+  do, in all legs alike. So a push counts above HARD_PUSH if a leg is held and feet slip, else above HARDER_PUSH.
 
-On flat ground 0.4 to 1 of the way is left, before obstacles at most MIN_SHARE within seconds. Times in which fewer
-than two feet bear load count as no way. It needs the loads of the feet: without them every planned foot counts, and
-feet that slip look like feet that grip.
+On flat ground 0.4 to 1 of the way is left, before obstacles at most MIN_SHARE within seconds, while feet slip. Weak
+servos make less way, but their feet GRIP: such a robot is stopped only below LEAST_SHARE, as is one that makes less of
+the way that is wanted, since its body waits for its feet. Times in which fewer than two feet bear load count as no way.
+It needs the loads of the feet: without them every planned foot counts, and feet that slip look like feet that grip.
 
 What is known of the cause is named: joints that are off their targets much farther than those of other legs, a slope,
 slipping feet. The robot then stands, and does not follow the same course again until a command is zero or leads
@@ -40,12 +41,15 @@ MOST_WATCHED_S = 8.0  # ... but at most so long
 PART_S = 0.5  # of the watched time, after which it is judged again
 LAST_PARTS = 2  # in which a robot that makes way has come free
 MIN_SHARE = 0.35  # of the executed way, that is left
+LEAST_SHARE = 0.2  # the same of a robot whose feet grip, and of the wanted way
+GRIP = 0.08  # of the executed way: feet that slip by less grip, and walk by themselves however slowly
 HARD_PUSH = 0.3  # of the weight: more than a free walk needs at top speed ...
 HARDER_PUSH = 0.45  # ... also with worn servos
 UNKNOWN_SLOPE = math.sin(math.radians(15.0))  # which a robot may climb whose tilt is unknown
 HELD_SHARE = 0.6  # the same for a robot that drags a leg along, which is held ...
 HELD_PARTS = 0.75  # ... in this share of the watched time ...
-DRAGGED_RAD = math.radians(8.0)  # ... by so much off its target
+DRAGGED_RAD = math.radians(8.0)  # ... by so much off its target ...
+DRAGGED_RATIO = 3.0  # ... and so much more than the other legs
 MIN_MISSED = 0.25  # [foothold radii] of the wanted way: play of gears and slow gaits miss less in the watched time
 MIN_KNOWN_SHARE = 0.7  # of the time in which the motion over the feet is known
 HELD_RAD = math.radians(4.0)  # off its target: a joint whose leg is held ...
@@ -79,6 +83,7 @@ class _Part:
     way: float = 0.0  # [m] executed, of the feet
     wanted: float = 0.0  # [m] the same of the wanted twist
     made: float = 0.0  # [m] measured, along the executed motion, less the slip
+    slip: float = 0.0  # [m] of the standing feet
     pushed: float = 0.0  # [m] by the work against what holds the body
     cycles: float = 0.0  # of the gait
     errors: tuple[float, ...] = ()  # [rad] largest of each leg
@@ -149,6 +154,7 @@ class ProgressWatch(Copyable):
             way=now.way + way,
             wanted=now.wanted + sample.wanted.foot_speed(self.radius) * dt,
             made=now.made + made,
+            slip=now.slip + sample.slip,
             pushed=now.pushed + sample.pushed - climbed,
             cycles=now.cycles + (0.0 if self._phase is None else (sample.phase - self._phase) % 1.0),
             errors=tuple(map(max, now.errors, errors)) if now.errors and errors else now.errors or errors,
@@ -170,21 +176,23 @@ class ProgressWatch(Copyable):
             self.refused.refuse(wanted, Mishap(MishapKind.HINDERED, f"{text}: {remedy}"))
 
     def _judge(self, sample: ProgressSample) -> None:
-        names = ("time", "known", "way", "wanted", "made", "pushed")
-        time, known, way, wanted, made, pushed = (sum(getattr(part, name) for part in self._parts) for name in names)
+        names = ("time", "known", "way", "wanted", "made", "slip", "pushed")
+        time, known, way, wanted, made, slip, pushed = (sum(getattr(p, name) for p in self._parts) for name in names)
         if known < MIN_KNOWN_SHARE * time or way <= 0.0:
             return
         share = made * time / known / way
         held, off = self._held()
-        pushed = pushed if pushed > (HARD_PUSH if held else HARDER_PUSH) * way else 0.0
+        grips = slip < GRIP * way * known / time
+        pushed = pushed if pushed > (HARD_PUSH if held and not grips else HARDER_PUSH) * way else 0.0
         left = share - pushed / way
-        least = HELD_SHARE if self._drags_a_leg() else MIN_SHARE
+        least = HELD_SHARE if self._drags_a_leg() else LEAST_SHARE if grips and not pushed else MIN_SHARE
+        least = max(least, LEAST_SHARE * wanted / way)
         if left >= least or wanted - left * way < MIN_MISSED * self.radius:
             return
         last = self._parts[-LAST_PARTS:]
         if sum(part.made - max(part.pushed, 0.0) - least * part.way for part in last) >= 0.0:
             return  # it has come free
-        part = 100.0 * max(share, 0.0)
+        part = 100.0 * max(share, 0.0) * way / max(way, wanted)
         text = f"the robot makes no way: in {time:.0f} s its feet have made {part:.0f} % of it"
         remedy = "it stops; drive another way, or lift it over, then command zero before the same way again"
         mishap = Mishap(MishapKind.HINDERED, f"{text}; {_cause(sample, held, off, pushed / way)}: {remedy}")
@@ -194,7 +202,7 @@ class ProgressWatch(Copyable):
     def _drags_a_leg(self) -> bool:
         """Whether the same leg is held nearly all the time."""
         parts = [part.errors for part in self._parts if part.errors]
-        held = [[error > max(DRAGGED_RAD, HELD_RATIO * median(errors)) for error in errors] for errors in parts]
+        held = [[error > max(DRAGGED_RAD, DRAGGED_RATIO * median(errors)) for error in errors] for errors in parts]
         return any(sum(leg) >= HELD_PARTS * len(self._parts) for leg in zip(*held, strict=True))
 
     def _held(self) -> tuple[list[str], float]:

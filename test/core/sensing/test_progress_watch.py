@@ -23,6 +23,7 @@ def after(
     *,
     slip=0.0,
     push=0.0,
+    wanted=1.0,
     twist=AHEAD,
     errors=FREE,
     tilt=(0.0, 0.0),
@@ -30,13 +31,14 @@ def after(
     cycle=1.0,
     watch=None,
 ):
-    """The watch after some seconds; measured way, slip and push are shares of the executed way; None: unknown."""
+    """The watch after some seconds; measured and wanted way, slip and push are shares of the executed way."""
     watch = watch or ProgressWatch(MACHINE)
     for tick in range(round(seconds / DT)):
         phase = tick * DT / cycle % 1.0
         moved = None if share is None else twist.scaled(share * DT)
         way = twist.vx * DT
-        watch.step(DT, ProgressSample(twist, twist, moved, slip * way, push * way, errors, tilt, slipping, phase))
+        goal = twist.scaled(wanted)
+        watch.step(DT, ProgressSample(twist, goal, moved, slip * way, push * way, errors, tilt, slipping, phase))
     return watch
 
 
@@ -88,9 +90,18 @@ def test_feet_that_all_slip_alike_make_no_way_as_they_push_hard_and_a_slope_that
     assert after(4.5, 0.9, slip=0.1, push=1.1, tilt=uphill).refused.mishap.kind is MishapKind.HINDERED
 
 
-def test_worn_servos_that_seem_to_push_are_no_mishap_unless_a_leg_is_held():
-    assert after(20.0, 0.65, push=0.4).refused.mishap is None
-    assert after(4.5, 0.65, push=0.4, errors=AT_EDGE).refused.mishap.kind is MishapKind.HINDERED
+def test_worn_servos_that_seem_to_push_are_no_mishap_unless_a_leg_is_held_and_feet_slip():
+    assert after(20.0, 0.75, slip=0.1, push=0.4).refused.mishap is None
+    assert after(20.0, 0.75, push=0.4, errors=AT_EDGE).refused.mishap is None
+    assert after(4.5, 0.75, slip=0.1, push=0.4, errors=AT_EDGE).refused.mishap.kind is MishapKind.HINDERED
+
+
+def test_weak_servos_whose_feet_grip_may_make_little_way_but_a_fifth_of_the_executed_and_of_the_wanted_one():
+    assert after(20.0, 0.33, slip=0.03).refused.mishap is None
+    assert after(20.0, 0.33, slip=0.03, wanted=1.4).refused.mishap is None
+    assert "its feet have made 17 % of it" in after(4.5, 0.30, slip=0.03, wanted=1.6).refused.mishap.text
+    assert after(4.5, 0.40, slip=0.1).refused.mishap.kind is MishapKind.HINDERED
+    assert after(4.5, 0.22, slip=0.03).refused.mishap.kind is MishapKind.HINDERED
 
 
 def test_without_a_tilt_a_slope_counts_as_a_reason_to_push():
