@@ -545,6 +545,18 @@ def test_the_camera_is_shown_on_request_and_costs_nothing_otherwise(told, monkey
     told.page.click("#camera")
     assert told.page.box("#camera")[2] < 422, "the image is small"
     told.page.resize(1280, 720)
+    clip = "document.querySelector('#camera-clip')"
+    told.page.js(
+        "globalThis.clips = []; URL.createObjectURL = (blob) => (clips.push(blob), 'blob:x');"
+        "HTMLAnchorElement.prototype.click = () => {}; 0"
+    )
+    told.page.js(f"{clip}.click()")
+    told.until(lambda: told.page.js("hexapod.camera.film?.state") == "recording", what="the clip")
+    told.bench.spin(0.5)
+    told.page.js(f"{clip}.click()")
+    told.until(lambda: told.page.js("clips.length") == 1, what="the saved clip")
+    start = told.page.js("clips[0].slice(0, 4).arrayBuffer().then((data) => [...new Uint8Array(data)])")
+    assert bytes(start) == b"\x1aE\xdf\xa3" and told.page.js("clips[0].size") > 500  # WebM
     told.page.click("#camera-button")
     told.until(lambda: camera.get_subscription_count() == 0, what="the end of the subscription")
     told.bench.probe.destroy_timer(timer)

@@ -176,9 +176,19 @@ export function draw(canvas, image, lines) {
   c.beginPath();
   c.rect((width - w) / 2, (height - h) / 2, w, h);
   c.clip();
+  strokes(c, lines, [(width - w) / 2, (height - h) / 2, w, h]);
+}
+
+/**
+ * Draws lines into a rectangle.
+ * @param {CanvasRenderingContext2D} c
+ * @param {[string, number[][]][]} lines
+ * @param {number[]} rectangle
+ */
+export function strokes(c, lines, [left, top, w, h]) {
   for (const [kind, points] of lines) {
     c.beginPath();
-    for (const [u, v] of points) c.lineTo((width - w) / 2 + u * w, (height - h) / 2 + v * h);
+    for (const [u, v] of points) c.lineTo(left + u * w, top + v * h);
     const { color, wide, dash } = STYLES[kind];
     c.setLineDash(dash);
     for (const [line, style] of /** @type {[number, string][]} */ ([[wide + 2, "#000a"], [wide, color]])) {

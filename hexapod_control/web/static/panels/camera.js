@@ -4,8 +4,10 @@
 
 import { t } from "../texts/texts.js";
 import { put } from "./header.js";
+import { saveFile } from "./item_buttons.js";
 
 const PERIOD = 66; // [ms] between two images at least
+const CLIP_RATE = 15; // [Hz]
 const OLD = 400; // [ms] from which an image is too old to drive fast
 const PATIENCE = 3000; // [ms] after which an image is requested again
 
@@ -19,6 +21,8 @@ export class Camera {
   view = null; // how the newest image was taken
   /** @type {[string, number[][]][]} */
   lines = []; // drawn into the image
+  /** @type {MediaRecorder | null} */
+  film = null; // of the clip that is recorded
 
   /**
    * @param {Document} root
@@ -34,6 +38,8 @@ export class Camera {
     this.button = /** @type {HTMLElement} */ (root.getElementById("camera-button"));
     this.image = /** @type {HTMLImageElement} */ (root.getElementById("camera"));
     this.button.onclick = () => this.show(!this.on);
+    this.clip = /** @type {HTMLElement} */ (root.getElementById("camera-clip"));
+    this.clip.onclick = () => (this.film ? this.film.stop() : this.record());
     this.note = /** @type {HTMLElement} */ (root.getElementById("camera-note"));
     this.image.onclick = () => this.enlarge(!this.image.hasAttribute("data-large"));
     this.image.onload = () => this.shown();
@@ -55,6 +61,8 @@ export class Camera {
     this.on = on;
     this.button.setAttribute("aria-pressed", String(on));
     this.image.hidden = this.note.hidden = !on;
+    this.clip.hidden = !on || !("MediaRecorder" in globalThis);
+    if (!on) this.film?.stop();
     this.enlarge(on);
     clearTimeout(this.timer);
     if (on) this.ask(0);
@@ -100,6 +108,31 @@ export class Camera {
     const steps = eye.moves(pose.commanded) || this.map.route.length ? footholds.predict(now) : [];
     this.lines = eye.overlay({ view, body: state.body, twist: pose.commanded, width, odom: pose.odom, route: this.map.route, steps });
     eye.draw(this.canvas, this.image, this.lines);
+  }
+
+  // Films the images with what is drawn in, until it is stopped; the clip is saved on this device.
+  record() {
+    const { image } = this;
+    if (!image.naturalWidth) return;
+    const canvas = Object.assign(document.createElement("canvas"), { width: image.naturalWidth, height: image.naturalHeight });
+    const c = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+    const film = (this.film = new MediaRecorder(canvas.captureStream(CLIP_RATE)));
+    const timer = setInterval(() => {
+      c.drawImage(image, 0, 0, canvas.width, canvas.height);
+      if (!this.canvas.hidden) this.eye?.strokes(c, this.lines, [0, 0, canvas.width, canvas.height]);
+    }, 1000 / CLIP_RATE);
+    /** @type {Blob[]} */
+    const parts = [];
+    film.ondataavailable = ({ data }) => parts.push(data);
+    film.onstop = () => {
+      clearInterval(timer);
+      this.film = null;
+      this.clip.setAttribute("aria-pressed", "false");
+      const kind = film.mimeType.includes("mp4") ? "mp4" : "webm";
+      saveFile(new Blob(parts, { type: film.mimeType }), `hexapod_${new Date().toISOString().slice(0, 19).replaceAll(":", "-")}.${kind}`);
+    };
+    film.start();
+    this.clip.setAttribute("aria-pressed", "true");
   }
 
   /** @param {number} delay */
