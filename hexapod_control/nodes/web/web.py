@@ -34,6 +34,7 @@ from hexapod_control.nodes.web.fault_report import FaultReport
 from hexapod_control.nodes.web.kept_files import Dances, Profiles, RobotFileSettings
 from hexapod_control.nodes.web.laboratory_process import LaboratoryProcess
 from hexapod_control.nodes.web.navigation_goal import NavigationGoal
+from hexapod_control.nodes.web.newer_version import installed_version, newer_version
 from hexapod_control.nodes.web.page_commands import PageCommands
 from hexapod_control.nodes.web.recordings.page_recorder import PageRecorder
 from hexapod_control.nodes.web.recordings.recording_folder import RecordingFolder
@@ -86,6 +87,7 @@ class WebNode(GuardedNode):
         robot_file = started_robot(settings.robot)
         self._urdf = urdf(robot_file)
         self._shape = shape(robot_file.robot)
+        self._version = installed_version()
         self._bind = page_address.ALL_ADDRESSES if settings.lan else settings.bind
         self.public = not is_loopback(self._bind)
         self._tokens = _token_authority(settings, self.public)
@@ -207,7 +209,7 @@ class WebNode(GuardedNode):
         print(*page_address.invitation_lines(self.invitations(), self.public), sep="\n", flush=True)
 
     def _greet(self) -> Mapping[str, Any]:
-        return {"shape": self._shape, "worlds": WORLDS, "realities": tuple(REALITIES)}
+        return {"shape": self._shape, "worlds": WORLDS, "realities": tuple(REALITIES), "version": self._version}
 
     def _queue_command(self, command: Forward) -> None:
         if isinstance(command.body, RequestMessage) and command.body.what == "estop":
@@ -312,6 +314,8 @@ class WebNode(GuardedNode):
             self._profiles.files.send_list()
         elif query.what == "map":
             self._routes.show_map(client)
+        elif query.what == "updates":
+            self.threads.run_outside(newer_version, lambda answer: self._reply(client, "updates", answer))
         elif query.what == "weeks":
             self._weeks.send_list(client)
         elif query.what == "terrain":

@@ -3,6 +3,7 @@
 
 import json
 import math
+import re
 import struct
 
 import numpy as np
@@ -184,6 +185,15 @@ def test_a_file_that_is_no_music_is_refused(told, phone, tmp_path):
     phone.js("hexapod.dances.open(new File(['no music'], 'text.mp3')).then(() => 0)")
     assert told.text("#music-note") == "This browser cannot play text.mp3"
     phone.js("hexapod.dances.edit('', [])")
+
+
+def test_health_has_the_version_and_says_whether_a_newer_one_exists_when_it_is_asked(told, phone):
+    phone.click("[data-sheet=health]")
+    told.until(lambda: told.text("#version").startswith("Version 0."), what="the version")
+    assert told.text("#updates-note") == ""
+    press(phone, "#updates")
+    answers = r"\S+ is the newest version\.|There is a newer version|It cannot be told: "
+    told.until(lambda: re.match(answers, told.text("#updates-note")), 15.0, "an answer")
 
 
 # --- settings ------------------------------------------------------------------------------------------------------

@@ -19,6 +19,10 @@ export class HealthPanel {
     this.weeks = /** @type {HTMLElement} */ (root.getElementById("weeks-list"));
     const box = /** @type {HTMLDetailsElement} */ (root.getElementById("weeks"));
     box.ontoggle = () => box.open && connection.send("query", { what: "weeks" });
+    const [version, note] = ["version", "updates-note"].map((id) => /** @type {HTMLElement} */ (root.getElementById(id)));
+    /** @type {HTMLElement} */ (root.getElementById("updates")).onclick = () => connection.send("query", { what: "updates" }) && (note.textContent = t("updates_looking"));
+    connection.on("updates", ({ text, values }) => (note.textContent = t(text, values)));
+    connection.on("welcome", (detail) => (version.textContent = t("version", { version: detail.version })));
     connection.on("weeks", (detail) => this.showWeeks(detail.list));
     this.list = /** @type {HTMLElement} */ (root.getElementById("health-list"));
     this.servos = /** @type {HTMLElement} */ (root.getElementById("servos"));
