@@ -67,7 +67,8 @@ class FileError(ValueError):
     def said(self) -> Sentence:
         """Place and parts, for a program that says them in another language; without the path."""
         place = "_".join(name for name in ("line", "key") if getattr(self, name)) or "file"
-        parts = {f"part{number}": part for number, part in enumerate(self.parts)}
+        said = (Sentence.listed(part) if isinstance(part, str) else part for part in self.parts)
+        parts = {f"part{number}": part for number, part in enumerate(said)}
         return Sentence(f"file_at_{place}_{len(parts)}", line=self.line, key=self.key, **parts)
 
 

@@ -122,9 +122,9 @@ class TextRow:
     default: str = REQUIRED
 
     @property
-    def bound(self) -> str:
-        """The bound as text, for messages."""
-        return f"must be {self.allowed}"
+    def bound(self) -> Sentence:
+        """The bound, for messages."""
+        return Sentence("bound_text", allowed=Sentence.listed(self.allowed))
 
     def line(self, prefix: str = "") -> SchemaLine:
         """The line of the reference for this key below `prefix`."""

@@ -96,6 +96,8 @@ class Quantity:
             remedy = (
                 self.remedy or self.meaning if isinstance(given, int | float) and abs(given) < math.inf else self.hint
             )
+        if isinstance(remedy, str) and remedy:
+            remedy = Statement.listed(remedy)
         text = "must be in {bounds}, is {given}" + (", {remedy}" if str(remedy) else "")
         kind = "out_of_bounds_remedy" if str(remedy) else "out_of_bounds"
         return Statement(kind, text, bounds=self.bounds, given=spelled(given), remedy=remedy)

@@ -32,6 +32,11 @@ class Statement:
         return cls("", "{text}", text=str(said))
 
     @classmethod
+    def listed(cls, text: str) -> Self:
+        """A text that stands in a table of keys: it is its own kind, by which translators know it."""
+        return cls(text, "{text}", text=text)
+
+    @classmethod
     def from_json(cls, said: Any) -> Self:
         """The sentence that `as_json` has described; any other value is a text. Raises KeyError for other objects."""
         if not isinstance(said, dict):

@@ -6,7 +6,8 @@ import math
 
 from hypothesis import strategies as st
 
-from hexapod_control.config.sentence import TEXTS, Sentence
+from hexapod_control.config.sentence import TEXTS
+from hexapod_control.core.refusal import Statement
 from hexapod_control.web import protocol
 from hexapod_control.web.dialog_pages.request_server import PAGES
 
@@ -59,5 +60,5 @@ def _kinds(said):
         return [said]
     return [
         said.kind,
-        *(kind for value in said.values.values() if isinstance(value, Sentence) for kind in _kinds(value)),
+        *(kind for value in said.values.values() if isinstance(value, Statement) for kind in _kinds(value)),
     ]

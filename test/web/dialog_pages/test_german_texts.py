@@ -20,6 +20,7 @@ from hexapod_control.config.robots.draft.views import views_svg
 from hexapod_control.config.robots.plausibility.check_values import RULES
 from hexapod_control.config.robots.robot_file import from_text, resolve
 from hexapod_control.config.sentence import TEXTS, Sentence
+from hexapod_control.servos.settings.servo_section import servo_settings
 from hexapod_control.web.dialog_pages.request_server import PAGES
 
 GIVEN = {"offsets": YES, "servo": OTHER_SERVO}
@@ -80,13 +81,17 @@ def test_refusals_are_in_german():
         ("mass: ", "mass: [1, 2] # "),
         ("body:", "body: 3\nother:"),
         ("name: ", "name: [1] # "),
+        ("name: ", "name: 1x # "),
+        ("    source: ", "    source: 3 # "),
+        ("body:", "servos: {protocol: xl320}\nbody:"),
+        ("body:", "measured: {date: then}\nbody:"),
     ],
 )
 def test_refusals_of_robot_files_are_in_german(right, wrong):
     text = resolve("phantomx").read_text()
     assert right in text
     with pytest.raises(RobotFileError) as error:
-        from_text(Path("mine.yaml"), text.replace(right, wrong, 1))
+        servo_settings(from_text(Path("mine.yaml"), text.replace(right, wrong, 1)))
     said = error.value.said
     assert str(said) in str(error.value).replace("mine.yaml:", "line ")
     names = {"body.mass", "body.mas", "mass", "mas"}

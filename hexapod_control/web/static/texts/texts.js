@@ -24,10 +24,9 @@ const BUTTONS = { stand: "stand", sit: "sit", recover: "recover", arm: "arm", re
 export function said(text) {
   const once = String(text).replace("hexapod reset, then hexapod arm", "hexapod reset");
   return once.replace(/(run )?hexapod (\w+)\b(?!-)/g, (whole, run, name) => {
-    if (!(name in BUTTONS)) return whole;
     const latched = globalThis.document?.getElementById("step")?.dataset.step === "rearm";
-    const step = name === "reset" && latched ? "rearm" : BUTTONS[name];
-    return (run ? `${t("press")} ` : "") + t(`step_${step}`).replace(" …", "");
+    const key = `step_${name === "reset" && latched ? "rearm" : BUTTONS[name]}`;
+    return has(key) ? (run ? `${t("press")} ` : "") + t(key).replace(" …", "") : whole; // other pages have no such buttons
   });
 }
 
