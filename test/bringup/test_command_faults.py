@@ -13,7 +13,7 @@ from geometry_msgs.msg import TwistStamped
 from rclpy.duration import Duration
 from sensor_msgs.msg import JointState
 from support.phantomx import LIMITS, standing_joints
-from support.real_time.ros_bench import STEP, Stream, assert_sound, twist, wait_for_stop
+from support.real_time.ros_bench import STEP, Stream, assert_sound, recorded_angles, twist, wait_for_stop
 
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.nodes.inverse_kinematics.inverse_kinematics import InverseKinematicsNode
@@ -77,13 +77,7 @@ def test_only_the_newest_command_of_a_flood_is_used(bench):
 def test_a_step_of_the_wall_clock_while_walking_is_no_stop_and_no_jump(bench, monkeypatch, stamped, step):
     """A time server steps all clocks of the machine but the steady one."""
     node = bench.planner(enable_stamped_cmd_vel=stamped, control_rate=50.0)
-    rows, original = [], node.output.publish_targets
-
-    def publish(plan, *rest, **more):
-        rows.append(plan.joint_angles)
-        original(plan, *rest, **more)
-
-    node.output.publish_targets = publish
+    rows = recorded_angles(node)
 
     def command():
         if not stamped:

@@ -14,7 +14,6 @@ import rclpy
 from geometry_msgs.msg import Pose, TwistStamped
 from geometry_msgs.msg import Twist as TwistMessage
 from rclpy.context import Context
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -27,6 +26,7 @@ from support.real_time.ros_bench import (
     Stream,
     assert_sound,
     overrides,
+    recorded_angles,
     reports,
     twist,
     wait_for_stop,
@@ -100,14 +100,6 @@ def test_a_publisher_of_the_wrong_type_is_named_with_its_type_and_the_parameter(
     assert took <= 2.0 + LATE
 
 
-def test_a_best_effort_publisher_is_named(bench):
-    node = bench.planner()
-    qos = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-    bench.velocity_publisher("cmd_vel", qos, matched=0)
-    text = "/probe publishes /cmd_vel with reliability best effort, this node needs reliable: nothing of it is received"
-    bench.until(lambda: text in node.last_report("QoS of /probe on /cmd_vel"), 2.0)
-
-
 def test_two_publishers_are_named_and_cause_no_jump(bench):
     node, _, _ = bench.planner(), bench.add(InverseKinematicsNode()), bench.driver(standing_joints())
     targets = bench.listen(JointState, "joint_targets")
@@ -166,14 +158,7 @@ def test_simulated_time_without_a_clock_is_an_error_within_two_seconds_and_the_w
 @pytest.mark.parametrize("jump", [-100.0, 1000.0])
 def test_a_jump_of_simulated_time_is_neither_a_jump_of_the_robot_nor_a_stuck_command(bench, jump):
     node = bench.planner(use_sim_time=True, enable_stamped_cmd_vel=True)
-    rows = []
-    original = node.output.publish_targets
-
-    def publish(plan, *rest, **more):
-        rows.append(plan.joint_angles)
-        original(plan, *rest, **more)
-
-    node.output.publish_targets = publish
+    rows = recorded_angles(node)
     publisher = bench.publisher(TwistStamped, "cmd_vel")
 
     def advance(count):
@@ -269,12 +254,9 @@ def broken(*args):
     [
         (lambda n: n.planner, "step", "tick"),
         (lambda n: n.planner, "command", "on_cmd_vel"),
-        (lambda n: n.planner, "request_pose", "on_body_pose"),
-        (lambda n: n.planner, "change_gait", "on_gait"),
         (lambda n: n.velocity.filter, "expire", "watch"),
         (lambda n: n.velocity, "check_publishers", "housekeeping"),
         (lambda n: n.planner, "stand", "on_stand"),
-        (lambda n: n.planner, "sit", "on_sit"),
         (lambda n: JointLayout, "joints", "on_joint_states"),
     ],
 )
@@ -286,12 +268,8 @@ def test_an_exception_in_any_callback_is_a_safe_stop_that_names_node_and_callbac
     if callback == "on_joint_states":
         node.planner.forget_pose()
     monkeypatch.setattr(owner(node), method, broken)
-    if callback == "on_body_pose":
-        bench.publisher(Pose, "body_pose").publish(Pose(orientation=messages.quaternion(0.0, 0.0, 0.0)))
-    elif callback == "on_gait":
-        bench.publisher(String, "gait").publish(String(data="wave"))
-    elif callback in ("on_stand", "on_sit"):
-        answer = bench.call(Trigger, method)
+    if callback == "on_stand":
+        answer = bench.call(Trigger, "stand")
         assert not answer.success
         assert "injected" in answer.message
     elif callback == "on_joint_states":

@@ -66,8 +66,8 @@ def test_a_velocity_brings_the_foot_down_before_the_robot_walks(bench):
 # --- live while walking -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("travel", "curvature"), [(0.04, 0.5), (0.04, -1.2), (-0.03, 0.3)])
-def test_an_arc_steers_by_travel_and_curvature(bench, travel, curvature):
+def test_an_arc_steers_by_travel_and_curvature(bench):
+    travel, curvature = -0.03, 0.3
     node = bench.planner()
     topic = bench.publisher(Vector3, "arc")
     timer = bench.probe.create_timer(0.05, lambda: topic.publish(Vector3(x=travel, y=curvature)))

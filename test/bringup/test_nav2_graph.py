@@ -16,7 +16,6 @@ from hexapod_control.bringup.launch_arguments import ARGUMENTS, GraphError
 from hexapod_control.config.robots.nav2_parameters import TREES
 from hexapod_control.config.robots.robot_file import resolve
 from hexapod_control.config.shipped_files import share
-from hexapod_control.ros.distribution import stamped_by_default
 
 FACTS = YAML(typ="safe").load(DATA / "nav2_parameters.yaml")
 NODES = FACTS["nodes"]
@@ -84,10 +83,7 @@ def test_all_nodes_of_the_chain_agree_on_the_type_of_commands(stamped):
     assert set(nav2_graph.STAMPED) == publishers
 
 
-@pytest.mark.parametrize(("distribution", "stamped"), [("jazzy", "false"), ("kilted", "true")])
-def test_commands_are_stamped_by_default_from_kilted_on(distribution, stamped, monkeypatch):
-    monkeypatch.setenv("ROS_DISTRO", distribution)
-    assert str(stamped_by_default()).lower() == stamped
+def test_commands_are_stamped_by_default_where_those_of_the_robot_are():
     default = {argument.name: argument.default for argument in nav2_graph.arguments()}["enable_stamped_cmd_vel"]
     assert default == ARGUMENTS["enable_stamped_cmd_vel"].default
 

@@ -8,7 +8,6 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.serialization import serialize_message
 from std_msgs.msg import String
-from std_srvs.srv import Trigger
 from support.kits.plain_node import Moment
 
 from hexapod_control.bags.ring_buffer import RecordedMessage
@@ -181,10 +180,3 @@ def test_at_its_end_the_recorder_waits_for_the_last_messages_and_then_for_its_ba
     recording.node.publish_final_state()
     assert recording.saver.calls == ["wait", "save", "wait"]
     assert recording.later(2.1) == ["end of the recording"] and LAST_MESSAGES_S == 0.3
-
-
-def test_a_bag_is_written_on_request(bench, make):
-    recording = make()
-    answer = bench.call(Trigger, "/r/recorder/save")
-    assert (answer.success, answer.message) == (True, "saving: requested by the service")
-    assert recording.later(0.0) == ["requested by the service"]

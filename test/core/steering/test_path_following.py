@@ -38,7 +38,6 @@ LIMITS = Twist(0.13, 0.1, 0.7)
 ACCELERATION = Twist(0.3, 0.24, 1.6)
 RADIUS = 0.35
 NOTHING = np.zeros((0, 2))
-CLEAR_DISTANCE = 1.2  # [m] a direction that is free for so long counts as free
 ORIGIN = Pose(0.0, 0.0, 0.0)
 
 places = st.floats(-4.0, 4.0)
@@ -173,13 +172,6 @@ def ring(x, y, radius, count=72):
 
 def nearest(way, obstacles):
     return min(np.hypot(*(obstacles - pose[:2]).T).min() for pose, _ in way)
-
-
-def test_a_surrounded_robot_stops():
-    cage = ring(0.0, 0.0, RADIUS + 0.05)
-    order = Pursuit([Waypoint(2.0, 0.0)], PursuitSettings(radius=RADIUS)).step(ORIGIN, LIMITS, cage, DT)
-    assert order.phase is PursuitPhase.BLOCKED
-    assert order.twist == ZERO
 
 
 @given(st.floats(-math.pi, math.pi), st.floats(0.0, 0.03), st.lists(st.tuples(places, places), max_size=20))
@@ -361,15 +353,7 @@ def test_a_robot_stops_where_its_path_is_free_for_less_than_30_mm():
     for room, phase in ((0.02, PursuitPhase.BLOCKED), (0.05, PursuitPhase.DETOUR)):
         cage = ring(0.0, 0.0, RADIUS + 0.04 + room, 360)
         order = Pursuit([Waypoint(2.0, 0.0)], PursuitSettings(radius=RADIUS)).step(ORIGIN, LIMITS, cage, DT)
-        assert order.phase is phase
-
-
-def test_a_detour_keeps_to_the_side_it_has_taken():
-    pillar = ring(0.9, 0.0, 0.2)
-    left, _ = detour((3.0, 0.0), pillar, RADIUS, 0.8)
-    right, _ = detour((3.0, 0.0), pillar, RADIUS, -0.8)
-    assert left > 0.2 and right < -0.2
-    assert free_distance(pillar, left, RADIUS) >= CLEAR_DISTANCE
+        assert order.phase is phase and (order.twist == ZERO) == (phase is PursuitPhase.BLOCKED)
 
 
 def test_invalid_ranges_are_no_obstacles():

@@ -222,6 +222,16 @@ def reports(node):
     return [text for text in node.recent_reports() if not text.endswith("the computer or this process was busy")]
 
 
+def recorded_angles(node):
+    """Joint angles of all plans that a planner publishes from now on."""
+    rows, publish = [], node.output.publish_targets
+    node.output.publish_targets = lambda plan, *rest, **more: (
+        rows.append(plan.joint_angles),
+        publish(plan, *rest, **more),
+    )
+    return rows
+
+
 def walking(bench, node, vx=0.08):
     stream = Stream(bench, lambda: twist(vx))
     bench.until(lambda: node.output.last.twist.vx > 0.9 * vx)
