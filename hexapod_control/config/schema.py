@@ -162,7 +162,7 @@ class ChoiceRow:
     def value(self, entry: DocumentEntry) -> str:
         """The value of an entry, checked."""
         if entry.value not in self.words:
-            near = meant(entry.value, self.words) if isinstance(entry.value, str) else None
+            near = nearest_word(entry.value, self.words) if isinstance(entry.value, str) else None
             raise entry.error(_value(entry), self.bound, near or self.hint)
         return str(entry.value)
 
@@ -211,7 +211,7 @@ def refuse_unknown(section: DocumentEntry, known: Mapping[str, object]) -> None:
         raise section.error(_value(section), Sentence("bound_section_with", names=", ".join(known)))
     for name, child in section.children.items():
         if name not in known:
-            hint = meant(name, list(known)) or Sentence("file_remove")
+            hint = nearest_word(name, list(known)) or Sentence("file_remove")
             raise child.error(Sentence("file_unknown"), Sentence("file_known", names=", ".join(known)), hint)
         below = known[name]
         if isinstance(below, Mapping):
@@ -241,10 +241,10 @@ def _value(entry: DocumentEntry) -> Sentence:
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:
     """A hint with the most similar known word; empty if there is none."""
-    return str(meant(name, known) or "")
+    return str(nearest_word(name, known) or "")
 
 
-def meant(name: str, known: Sequence[str]) -> Sentence | None:
+def nearest_word(name: str, known: Sequence[str]) -> Sentence | None:
     """A hint with the most similar known word; None if there is none."""
     if len(name) > MAX_QUOTED:  # comparing long texts is slow
         return None

@@ -271,7 +271,7 @@ class ServoPower:
 
     def __init__(self, errors: Reality) -> None:
         self._errors = errors
-        self.warmth = np.zeros((errors.legs, 3))  # [K] above the air
+        self.temperature_rise = np.zeros((errors.legs, 3))  # [K] above the air
         self.current = 0.0  # [A] of all servos
         self.voltage = errors.voltage  # [V]
 
@@ -280,8 +280,10 @@ class ServoPower:
         errors = self._errors
         self.current = float((errors.stall_current * np.abs(loads)).sum())
         self.voltage = errors.voltage - errors.supply_resistance * self.current
-        self.warmth = self.warmth + dt * (errors.heating * loads * loads - errors.cooling * self.warmth)
-        resistance = 1.0 + COPPER_PER_K * self.warmth
-        protected = np.clip((errors.hottest - AIR_DEGC - self.warmth) / PROTECTED_K, 0.0, 1.0)
+        self.temperature_rise = self.temperature_rise + dt * (
+            errors.heating * loads * loads - errors.cooling * self.temperature_rise
+        )
+        resistance = 1.0 + COPPER_PER_K * self.temperature_rise
+        protected = np.clip((errors.hottest - AIR_DEGC - self.temperature_rise) / PROTECTED_K, 0.0, 1.0)
         left: Array = self.voltage / errors.voltage / resistance * protected
         return left

@@ -111,10 +111,11 @@ class ReportingNode(PollingNode):
         """Ends the reports of all errors."""
         self._sent_reports = {kind: last for kind, last in self._sent_reports.items() if last.level < ReportLevel.ERROR}
 
-    def recent_reports(self, level: ReportLevel = ReportLevel.WARNING, within: float = THROTTLE_S) -> list[str]:
-        """Returns the texts of the reports of the last `within` [s] with at least this level, most serious first."""
+    def recent_reports(self) -> list[str]:
+        """Returns the texts of the warnings and errors of the last THROTTLE_S, most serious first."""
         now = time.monotonic()
-        recent = [s for s in self._sent_reports.values() if s.level >= level and now - s.when <= within]
+        sent = self._sent_reports.values()
+        recent = [s for s in sent if s.level >= ReportLevel.WARNING and now - s.when <= THROTTLE_S]
         return [s.text for s in sorted(recent, key=lambda s: (-s.level, -s.when))]
 
     @property

@@ -94,7 +94,7 @@ class LineFinding:
         parts = []
         if self.servos:
             models = ", ".join(sorted(set(self.servos.values())))
-            parts.append(f"{len(self.servos)} servos ({models}), ids {_ranges(self.servos)}")
+            parts.append(f"{len(self.servos)} servos ({models}), ids {ranges(self.servos)}")
         if self.shared:
             parts.append(shared_text(self.shared))
         use = f", protocol {self.protocol}" if self.protocol else ""
@@ -184,12 +184,12 @@ def scan_with_duplicates(bus: SmartServoBus, ids: Iterable[int]) -> tuple[dict[i
     return found, duplicate_ids(bus, garbled) if len(garbled) <= MAX_GARBLED else []
 
 
-def _ranges(ids: Iterable[int]) -> str:
-    """1-6, 9."""
+def ranges(numbers: Iterable[int]) -> str:
+    """Numbers as a text such as `1-6, 9`."""
     runs: list[list[int]] = []
-    for servo in sorted(ids):
-        if runs and servo == runs[-1][-1] + 1:
-            runs[-1].append(servo)
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
         else:
-            runs.append([servo])
+            runs.append([number])
     return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)

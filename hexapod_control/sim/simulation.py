@@ -327,9 +327,9 @@ class Simulation:
         return self.power.voltage / self.reality.voltage
 
     @property
-    def warmth(self) -> Array:
+    def temperature_rise(self) -> Array:
         """Temperatures of the servos above the air (n, 3) [K]."""
-        return self.power.warmth
+        return self.power.temperature_rise
 
     @property
     def joints(self) -> Array:

@@ -96,7 +96,7 @@ def test_a_supply_sags_with_the_current_and_a_warm_servo_gives_less_until_it_giv
     assert first == pytest.approx(power.voltage / 12.0, rel=1e-3)
     shares = [float(power.advance(loads, 1.0)[0, 0]) for _ in range(300)]
     assert all(later <= earlier for earlier, later in itertools.pairwise(shares))
-    assert shares[-1] == 0.0 and power.warmth.max() > 50.0
+    assert shares[-1] == 0.0 and power.temperature_rise.max() > 50.0
     for _ in range(3000):
         cooled = power.advance(np.zeros((6, 3)), 1.0)
     assert cooled == pytest.approx(1.0, abs=0.01)

@@ -155,7 +155,7 @@ def test_servos_under_load_warm_up_draw_the_supply_down_and_give_less_torque():
         for _ in range(50):
             tired.step(STANDING, 0.02)
         heights.append(float(tired.data.qpos[2]))
-    assert tired.supply_share < 0.99 and tired.warmth.max() > 1.0
+    assert tired.supply_share < 0.99 and tired.temperature_rise.max() > 1.0
     assert heights[-1] < heights[0]
     before = tired.reading().joint_torque
     tired.release()

@@ -93,7 +93,7 @@ def report(bus: str, found: Iterable[int], wanted: Mapping[int, str], wrong: Map
             state = "unknown"
         else:
             state = "found" if address in present else "MISSING"
-        lines.append(f"0x{address:02X}  {state:8s} {wanted.get(address) or guess(address, wanted)}")
+        lines.append(f"0x{address:02X}  {state:8s} {wanted.get(address) or possible_chips(address, wanted)}")
     lines += wrong.values()
     missing = sorted(set(wanted) - present)
     remedy = "check their power, cables and address jumpers; two boards with one address answer as one"
@@ -101,7 +101,7 @@ def report(bus: str, found: Iterable[int], wanted: Mapping[int, str], wrong: Map
     return [*lines, f"{bus}: {len(present)} devices answer, {len(wanted)} are expected, missing: {gaps}"]
 
 
-def guess(address: int, wanted: Mapping[int, str]) -> str:
+def possible_chips(address: int, wanted: Mapping[int, str]) -> str:
     """Guess of a device that is not in the robot file."""
     if address == ALL_CALL and any("PCA9685" in title for title in wanted.values()):
         return "the common address of all PCA9685 until the driver starts"

@@ -16,7 +16,7 @@ from hexapod_control.servos.settings.joint_calibration import JointCalibration
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 
-def check_before_torque(bus: Bus, protocol: str, joint: JointCalibration) -> None:
+def check_before_torque(bus: Bus, joint: JointCalibration) -> None:
     """Prints warnings; raises InputError if a register of the servo makes its torque dangerous."""
     report = inspect(bus, [joint])
     for text in report.warnings:

@@ -166,7 +166,7 @@ def _move(action: ServoAction) -> int:
         raise InputError(f"DEGREES: {error}") from None
     goal = joint.goal(math.radians(args.degrees))  # never clamped: a robot file whose joint cannot go there is refused
     bus_access.check_models(bus, bus.identify())
-    repair.check_before_torque(bus, settings.protocol, joint)
+    repair.check_before_torque(bus, joint)
     jogger = bus_access.servo_jogger(bus, settings, file, args.pace)
     if not jogger.reports_position:
         print("these servos report no positions: the robot is assumed to lie on its belly", file=sys.stderr)

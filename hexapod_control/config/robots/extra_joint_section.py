@@ -24,7 +24,7 @@ from hexapod_control.config.schema import (
     NumberRow,
     checked_section,
     known_keys,
-    meant,
+    nearest_word,
     refuse_name,
     refuse_unknown,
 )
@@ -137,7 +137,7 @@ class _Drive(NamedTuple):
         masters = [joint.name for joint in above.values() if not joint.mimics]
         if name not in masters:
             known = Sentence("file_one_of", names=" or ".join(masters)) if masters else Sentence("extra_joint_mimicked")
-            hint = meant(name, masters) or Sentence("extra_joint_mimic")
+            hint = nearest_word(name, masters) or Sentence("extra_joint_mimic")
             raise values.entries["mimic"].error(Sentence("file_value", value=name), known, hint)
         multiplier = values.number(EXTRA_MULTIPLIER.key) if EXTRA_MULTIPLIER.key in values.values else 1.0
         if multiplier == 0.0:
@@ -165,7 +165,7 @@ def _parent(values: CheckedValues, above: dict[str, ExtraJoint]) -> str:
     parent = values.text("parent")
     if parent not in above:
         known = (BASE, *above)
-        hint = meant(parent, known) or Sentence("extra_joint_parent")
+        hint = nearest_word(parent, known) or Sentence("extra_joint_parent")
         raise values.entries["parent"].error(
             Sentence("file_value", value=parent), Sentence("file_one_of", names=" or ".join(known)), hint
         )

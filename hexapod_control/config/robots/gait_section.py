@@ -11,7 +11,7 @@ from hexapod_control.config.schema import (
     CheckedValues,
     checked_section,
     known_keys,
-    meant,
+    nearest_word,
     refuse_name,
     refuse_unknown,
 )
@@ -61,7 +61,9 @@ def check_gaits(robot: Robot, root: DocumentEntry, whole: CheckedValues, legs: S
     gait = robot.walk.gait
     if gait not in names:
         bound = Sentence("bound_words", words=", ".join(names))
-        raise whole.entries["walk.gait"].error(Sentence("file_quoted", value=gait), bound, meant(gait, names) or "")
+        raise whole.entries["walk.gait"].error(
+            Sentence("file_quoted", value=gait), bound, nearest_word(gait, names) or ""
+        )
 
 
 def _margin(robot: Robot, support: Support) -> tuple[Sentence, Sentence]:

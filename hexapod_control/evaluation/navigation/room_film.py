@@ -52,7 +52,7 @@ def render(recording: Path, robot_file: RobotFile, world: WorldSettings, goals: 
             data.ctrl[:] = ctrl
             mujoco.mj_forward(simulation.model, data)
             path.append(_pixel(qpos[0], qpos[1], side))
-            picture = Image.fromarray(camera.shoot(data))
+            picture = Image.fromarray(camera.capture(data))
             _draw(picture, path, goals, side)
             pictures.append(picture)
     camera.close()

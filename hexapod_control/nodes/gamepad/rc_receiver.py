@@ -29,7 +29,7 @@ SIGNAL_TIMEOUT_S = 0.2  # without a good frame, after which the signal counts as
 Channels = tuple[float, ...]  # deflections, about -1 to 1
 
 
-class Heard(NamedTuple):
+class ReceivedChannels(NamedTuple):
     """What a receiver has said since the last call: the newest channels, or that it has no signal."""
 
     channels: Channels = ()
@@ -64,15 +64,15 @@ class CrsfDecoder:
     def __init__(self) -> None:
         self._rest = b""
 
-    def take(self, data: bytes) -> Heard:
+    def take(self, data: bytes) -> ReceivedChannels:
         """What the bytes say together with those before them."""
-        heard = Heard()
+        received = ReceivedChannels()
         for kind, payload in self._frames(data):
             if kind == self.CHANNELS and len(payload) == 22:
-                heard = heard._replace(channels=_channels(payload))
+                received = received._replace(channels=_channels(payload))
             elif kind == self.LINK and len(payload) == 10:
-                heard = Heard(heard.channels, failsafe=payload[self.UPLINK_QUALITY] == 0)
-        return heard
+                received = ReceivedChannels(received.channels, failsafe=payload[self.UPLINK_QUALITY] == 0)
+        return received
 
     def _frames(self, data: bytes) -> Iterator[tuple[int, bytes]]:
         data = self._rest + data
@@ -107,16 +107,16 @@ class SbusDecoder:
         self._rest = b""
         self._in_step = False  # whether a frame has ended where the next one begins
 
-    def take(self, data: bytes) -> Heard:
+    def take(self, data: bytes) -> ReceivedChannels:
         """What the bytes say together with those before them."""
-        heard = Heard()
+        received = ReceivedChannels()
         for frame in self._frames(data):
             flags = frame[23]
             digital = tuple(1.0 if flags & flag else -1.0 for flag in (self.DIGITAL_17, self.DIGITAL_18))
             lost = bool(flags & self.LOST)  # the receiver repeats the channels of an earlier frame
-            channels = heard.channels if lost else (*_channels(frame[1:23]), *digital)
-            heard = Heard(channels, failsafe=bool(flags & self.FAILSAFE))
-        return heard
+            channels = received.channels if lost else (*_channels(frame[1:23]), *digital)
+            received = ReceivedChannels(channels, failsafe=bool(flags & self.FAILSAFE))
+        return received
 
     def _frames(self, data: bytes) -> Iterator[bytes]:
         data = self._rest + data
@@ -210,15 +210,15 @@ class RcReceiver:
         except PORT_ERRORS as error:
             raise GamepadLostError(f"the port is gone ({error})") from None
         self._bytes += len(data)
-        heard = self._decoder.take(data)
-        self._failsafe = heard.failsafe or (self._failsafe and not heard.channels)
+        received = self._decoder.take(data)
+        self._failsafe = received.failsafe or (self._failsafe and not received.channels)
         now = time.monotonic()
-        if heard.failsafe and self.usable:
+        if received.failsafe and self.usable:
             raise GamepadLostError("signal lost, the receiver reports failsafe")
-        if heard.channels and not heard.failsafe:
+        if received.channels and not received.failsafe:
             self._heard_at = now
             self.usable = True
-            self.state = state(heard.channels, self._controls)
+            self.state = state(received.channels, self._controls)
         elif now - self._heard_at > SIGNAL_TIMEOUT_S:
             raise GamepadLostError("signal lost")
 

@@ -286,7 +286,7 @@ class CameraOutput:
         now = time.monotonic()
         if now - self._last >= self._period and self._images.is_received:
             self._last = now
-            self._camera.shoot(simulation, stamp)
+            self._camera.capture(simulation, stamp)
 
     def close(self) -> None:
         """Ends the thread of the camera."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from hexapod_control.config.sentence import Sentence
 from hexapod_control.core.names import quoted
 from hexapod_control.servos.calibration.dialog import Back, Choice, Dialog, Prompt, Typed
+from hexapod_control.servos.line_search import ranges
 from hexapod_control.servos.settings.servo_section import ServoSettings
 
 RUN = re.compile(r"([0-9]{1,3})(?:\s*-\s*([0-9]{1,3}))?")
@@ -82,13 +83,7 @@ def channels(text: str, size: int) -> list[int]:
 
 def listed(found: Sequence[int]) -> str:
     """Channels as a text such as `0-8,11`."""
-    runs: list[list[int]] = []
-    for channel in sorted(found):
-        if runs and channel == runs[-1][-1] + 1:
-            runs[-1].append(channel)
-        else:
-            runs.append([channel])
-    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
+    return ranges(found).replace(" ", "")
 
 
 def spread(joints: int, boards: int, size: int) -> list[int]:

@@ -116,13 +116,13 @@ class BusConnection:
         if self.bus is not None:
             self.bus.relax()
 
-    def hurry(self) -> None:
+    def end_waits(self) -> None:
         """Ends the waits of the bus for late replies, so that a request is served at once. Any thread may call."""
         bus = self.bus
         if bus is not None:
             bus.urgent.set()
 
-    def end_hurry(self) -> None:
+    def allow_waits(self) -> None:
         """Lets the bus wait for late replies again."""
         if self.bus is not None:
             self.bus.urgent.clear()

@@ -59,11 +59,11 @@ class BusThread:
         period: Callable[[], float],
         clock: Callable[[], float],
         note: Callable[[str, str], None],
-        hurry: Callable[[], None],
+        end_waits: Callable[[], None],
     ) -> None:
         """`cycle` serves `requests`; `period` returns that of a cycle [s], which may change.
 
-        `note` reports an event by kind and text; `hurry` ends the waits of a cycle.
+        `note` reports an event by kind and text; `end_waits` ends the waits of a cycle.
         """
         self.requests: deque[BusRequest] = deque()
         self.overruns = 0  # cycles that started too late
@@ -72,7 +72,7 @@ class BusThread:
         self._period = period
         self._clock = clock
         self._note = note
-        self._hurry = hurry
+        self._end_waits = end_waits
         self._condition = threading.Condition()
         self._ending = False
         self._thread: threading.Thread | None = None
@@ -100,7 +100,7 @@ class BusThread:
         while self._thread is None and not request.done.is_set():
             self._cycle()
         if request.urgent:
-            self._hurry()
+            self._end_waits()
         with self._condition:
             self._condition.notify()
         return request.done.wait(timeout_s)

@@ -94,7 +94,7 @@ class DriverCycle:
         try:
             if self._connection.group is None and self._connection.reopen(off=self._torque.ordered_off):
                 self._return(self._connection.group)
-            self._connection.end_hurry()
+            self._connection.allow_waits()
             while requests:
                 requests.popleft().serve()
             if self._connection.group is not None:
@@ -317,7 +317,7 @@ class Driver:
         self._builder = SnapshotBuilder(self._connection, self._health, robot.extra_servos)
         self._snapshot = Snapshot()
         self._thread = BusThread(
-            lambda: self.cycle(), lambda: self._connection.period, clock, self._cycle.note, self._connection.hurry
+            lambda: self.cycle(), lambda: self._connection.period, clock, self._cycle.note, self._connection.end_waits
         )
 
     # --- from any thread ----------------------------------------------------------------------------

@@ -38,7 +38,7 @@ class SimulatedRobot(Protocol):
         """Supply voltage under load, as a share of that without."""
 
     @property
-    def warmth(self) -> Array:
+    def temperature_rise(self) -> Array:
         """Temperatures of the servos of the legs above the air (n, 3) [K]."""
 
     def hold(self, on: NDArray[np.bool_]) -> None:
@@ -54,7 +54,6 @@ class PhysicsWorld:
         scale: RawScale,
         body: Callable[[], SimulatedRobot],
         advance: Callable[[float], None],
-        voltage: float = VOLTS,
     ) -> None:
         """`body` returns the present simulated robot; `advance` runs the physics to a steady time [s]."""
         self.scale = scale
@@ -62,7 +61,6 @@ class PhysicsWorld:
         self._joints = tuple(calibrations)
         self._body = body
         self._advance = advance
-        self._voltage = voltage
         self.torques = np.zeros(self.count, dtype=bool)
         self._references = body().servo_angles  # [rad] present references of the profiles
         self._goals = self._references.copy()  # [rad]
@@ -143,7 +141,7 @@ class PhysicsWorld:
 
     def voltage(self, index: int) -> float:
         """Supply voltage [V]."""
-        return self._voltage * self._body().supply_share
+        return VOLTS * self._body().supply_share
 
     def current(self) -> float:
         """Supply current [A]."""
@@ -151,8 +149,8 @@ class PhysicsWorld:
 
     def temperature(self, index: int) -> float:
         """Temperature [degC]."""
-        warmth = self._body().warmth
-        return TEMPERATURE_DEGC + (float(warmth.flat[index]) if index < warmth.size else 0.0)
+        temperature_rise = self._body().temperature_rise
+        return TEMPERATURE_DEGC + (float(temperature_rise.flat[index]) if index < temperature_rise.size else 0.0)
 
     def fault(self, index: int) -> ServoFault:
         """Never a fault."""

@@ -30,7 +30,7 @@ from hexapod_control.config.schema import (
     SchemaLine,
     TextRow,
     checked_section,
-    meant,
+    nearest_word,
     refuse_unknown,
     rows_of,
 )
@@ -205,7 +205,7 @@ def _known() -> dict[str, object]:
 
 
 def _unknown(protocol: str) -> tuple[Sentence, Sentence, str | Sentence]:
-    hint = refused(protocol) or meant(protocol, tuple(PROTOCOLS)) or ""
+    hint = refused(protocol) or nearest_word(protocol, tuple(PROTOCOLS)) or ""
     return Sentence("file_quoted", value=protocol), _PROTOCOL.bound, hint
 
 

@@ -154,7 +154,7 @@ class Film:
     def _picture(self, frame: _Frame) -> Image.Image:
         self._camera.view.lookat[:] = frame.target
         _colour_feet(self._simulation, self._feet, frame.forces)
-        picture = Image.fromarray(self._camera.shoot(frame.data))
+        picture = Image.fromarray(self._camera.capture(frame.data))
         self._write(picture, frame.text)
         return picture
 

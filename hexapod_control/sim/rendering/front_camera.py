@@ -47,7 +47,7 @@ class FrontCamera:
         self._camera: OffscreenCamera | None = None
         self._data: mujoco.MjData | None = None
 
-    def shoot(self, simulation: Simulation, tag: Any) -> None:
+    def capture(self, simulation: Simulation, tag: Any) -> None:
         """Queues the present state for rendering; it replaces a state that is still queued."""
         with self._changed:
             self._next = _View(simulation.model, simulation.data.qpos.copy(), tag)
@@ -100,7 +100,7 @@ class FrontCamera:
         for compute in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_camlight):
             compute(view.model, self._data)
         file = io.BytesIO()
-        Image.fromarray(self._camera.shoot(self._data)).save(file, "JPEG", quality=JPEG_QUALITY)
+        Image.fromarray(self._camera.capture(self._data)).save(file, "JPEG", quality=JPEG_QUALITY)
         return file.getvalue()
 
     def _release(self) -> None:

@@ -65,7 +65,7 @@ class OffscreenCamera:
         self._area = mujoco.MjrRect(0, 0, width, height)
         self._pixels = np.empty((height, width, 3), dtype=np.uint8)
 
-    def shoot(self, data: mujoco.MjData) -> NDArray[np.uint8]:
+    def capture(self, data: mujoco.MjData) -> NDArray[np.uint8]:
         """Renders the present state from `view`. Returns a new array."""
         self._gl.make_current()
         everything = mujoco.mjtCatBit.mjCAT_ALL

@@ -5,7 +5,7 @@ import pytest
 from support.phantomx import narrow_file
 
 from hexapod_control.cli.main import main
-from hexapod_control.cli.servos.i2c import guess
+from hexapod_control.cli.servos.i2c import possible_chips
 from hexapod_control.config.robots.robot_file import load
 from hexapod_control.config.section_writer import with_section
 from hexapod_control.servos.emulated_robot.robot_emulator import emulate, sensor_bus
@@ -105,5 +105,5 @@ def test_sensors_on_a_separate_bus_are_found(tmp_path, capsys):
 def test_an_unknown_device_may_be_any_chip_with_that_usual_address():
     chips = [*IMU_CHIPS.values(), *SUPPLY_CHIPS.values(), *SWITCH_CHIPS.values()]
     for chip in [chip for chip in chips if chip.address is not None]:
-        assert chip.title in guess(chip.address, {})
-    assert guess(0x0F, {}) == "not in the robot file"
+        assert chip.title in possible_chips(chip.address, {})
+    assert possible_chips(0x0F, {}) == "not in the robot file"

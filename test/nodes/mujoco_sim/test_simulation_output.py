@@ -160,7 +160,7 @@ class Shots:
     def __init__(self, size, take, failed):
         self.size, self.take, self.failed, self.taken, self.open = size, take, failed, [], True
 
-    def shoot(self, simulation, tag):
+    def capture(self, simulation, tag):
         self.taken.append((simulation, tag))
 
     def close(self):

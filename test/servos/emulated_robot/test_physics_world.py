@@ -28,7 +28,7 @@ class Body:
         self.servo_speeds = np.array([1.0, -2.0, 0.5, 0.0, 3.0, -1.0])
         self.servo_efforts = np.array([0.1, -0.2, 0.3, -0.4, 0.5, -0.6])
         self.supply_share = 0.9
-        self.warmth = np.array([[0.0, 5.0, 0.0], [0.0, 0.0, 0.0]])
+        self.temperature_rise = np.array([[0.0, 5.0, 0.0], [0.0, 0.0, 0.0]])
         self.held = None
 
     def hold(self, on):

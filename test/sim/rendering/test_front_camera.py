@@ -35,7 +35,7 @@ def test_the_camera_shows_the_sky_over_the_ground_ahead_and_a_new_world():
     camera = FrontCamera((160, 120), lambda image, tag: images.put((image, tag)), images.put)
     shown = []
     for tag, simulation in enumerate((standing(), standing(world="slope", slope_deg=30.0))):
-        camera.shoot(simulation, tag)
+        camera.capture(simulation, tag)
         image, found = images.get(timeout=BOUND_S)
         assert found == tag
         shown.append(np.asarray(Image.open(io.BytesIO(image)).convert("L"), dtype=float))
@@ -54,8 +54,8 @@ def test_missing_graphics_are_reported_once_and_the_simulation_goes_on(monkeypat
     monkeypatch.setattr(front_camera, "OffscreenCamera", refuse)
     reasons, simulation = Queue(), standing()
     camera = FrontCamera((160, 120), lambda image, tag: None, reasons.put)
-    camera.shoot(simulation, 0)
+    camera.capture(simulation, 0)
     assert reasons.get(timeout=BOUND_S) == "no picture can be rendered"
-    camera.shoot(simulation, 1)
+    camera.capture(simulation, 1)
     camera.close()
     assert reasons.empty()

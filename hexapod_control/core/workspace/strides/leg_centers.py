@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The candidate stride centers of every leg: how fast its foot is about each, and which are sturdy and clear enough.
+"""The candidate stride centers of every leg: how fast its foot is about each, and which it can use.
 
 The speed about a center is limited by the radius of the disc about it that the leg reaches, and by the joint speeds,
 from which the shortest swing follows. Both are tabulated in the frame of the hip, so that legs of the same geometry
@@ -185,7 +185,7 @@ MAX_FRICTION = 1.0  # coefficient that a foot may need to stay in place; likewis
 ROUNDING = 1.000001  # factor: a neutral foothold in the frame of the hip is rounded
 
 
-def sturdy(robot: Robot, leg: Leg, gait: Gait, centers: ComplexArray) -> NDArray[np.bool_]:
+def bears_weight(robot: Robot, leg: Leg, gait: Gait, centers: ComplexArray) -> NDArray[np.bool_]:
     """True (C,) for centers x + i y [m, base_footprint] at which the weight does not ask too much of a leg in a gait.
 
     It does not sag too far, and its foot needs no more friction than there is, or no more than at the neutral foothold.
@@ -195,7 +195,7 @@ def sturdy(robot: Robot, leg: Leg, gait: Gait, centers: ComplexArray) -> NDArray
     load = robot.mass * GRAVITY / max(standing - 1.0, 1.0)
     about = LoadedLeg.at(robot, leg, centers)
     neutral = LoadedLeg.at(robot, leg, np.array(complex(*leg.foothold)))
-    sturdy: NDArray[np.bool_] = np.logical_and.reduce(
+    suitable: NDArray[np.bool_] = np.logical_and.reduce(
         [
             values <= np.maximum(limit, ROUNDING * least)
             for values, least, limit in (
@@ -204,7 +204,7 @@ def sturdy(robot: Robot, leg: Leg, gait: Gait, centers: ComplexArray) -> NDArray
             )
         ]
     )
-    return sturdy
+    return suitable
 
 
 CLEARANCE = 0.003  # [m] minimum between a femur and the body, unless it is less about the neutral foothold
@@ -264,7 +264,7 @@ class Travel(NamedTuple):
 
 
 def leg_centers(robot: Robot, row: int, gait: Gait) -> LegCenters:
-    """The candidate centers of one leg (row) in a gait: those at which it is sturdy and clear of the body."""
+    """The candidate centers of one leg (row) in a gait: those at which it bears the weight and is clear of the body."""
     leg = robot.legs[row]
     stance = gait.stance_time
     choices = stride_choices(robot, leg, stance)
@@ -283,7 +283,7 @@ def leg_centers(robot: Robot, row: int, gait: Gait) -> LegCenters:
     turning = turning_speeds(robot, leg, stance, radii[TURNING], centers) * (abs(foothold) / np.abs(centers))
     neutral_radius = nominal_stance(robot).radii[row]
     usable = clear_of_body(robot, leg, centers, np.minimum(radii.max(axis=0), neutral_radius))
-    usable &= sturdy(robot, leg, gait, centers)
+    usable &= bears_weight(robot, leg, gait, centers)
     speeds = np.concatenate((speeds, turning[:, None]), axis=1)[..., usable]
     span = SPAN_SHARE * max(math.hypot(*each.foothold) for each in robot.legs)
     return LegCenters(complex(*leg.hip[:2]), foothold, centers[usable], radii[:, usable], speeds, leg.length, span)

@@ -19,10 +19,10 @@ from hexapod_control.core.kinematics.whole_body import ball_center_and_joints
 from hexapod_control.core.workspace.stance_regions import DIRECTIONS, nominal_stance, seen_from_hip
 from hexapod_control.core.workspace.strides.leg_centers import (
     TURNING,
+    bears_weight,
     clear_of_body,
     leg_centers,
     stride_choices,
-    sturdy,
     turning_speeds,
 )
 from hexapod_control.core.workspace.strides.steady_cycle import UnitMotion, foot_positions
@@ -158,7 +158,7 @@ def test_in_the_frame_of_the_body_a_heading_has_the_lesser_values_of_those_next_
     # On the spot, feet farther out are faster: speeds are those of the neutral foothold.
     turning = turning_speeds(machine, leg, GAIT.stance_time, radii[TURNING], centers)
     turning = turning * abs(complex(*leg.foothold)) / np.abs(centers)
-    stiff = sturdy(machine, leg, GAIT, centers)
+    stiff = bears_weight(machine, leg, GAIT, centers)
     clear = clear_of_body(machine, leg, centers, np.minimum(radii.max(axis=0), nominal_stance(machine).radii[row]))
     usable = stiff & clear
     assert usable[-1] and not stiff.all() and clear.all() == (leg.hip[0] == 0.0)

@@ -14,7 +14,7 @@ from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
 from hexapod_control.core.kinematics.whole_body import joints_at_contact
 from hexapod_control.core.statics.leg_compliance import compliance
 from hexapod_control.core.statics.leg_loads import LoadedLeg
-from hexapod_control.core.workspace.strides.leg_centers import sturdy
+from hexapod_control.core.workspace.strides.leg_centers import bears_weight
 from hexapod_control.core.workspace.strides.stride_search import stride_centers
 
 FRICTION = 0.5
@@ -49,7 +49,7 @@ def test_no_stride_center_lets_a_body_on_soft_servos_sag_too_far():
     for leg, strides in zip(machine.legs, stride_centers(machine, gait), strict=True):
         moves = [complex(*offset.displacement(leg.hip[:2], leg.foothold)) for offset in strides.offsets]
         assert max(map(abs, moves)) > 0.005
-        assert sturdy(machine, leg, gait, complex(*leg.foothold) + np.array(moves)).all()
+        assert bears_weight(machine, leg, gait, complex(*leg.foothold) + np.array(moves)).all()
 
 
 def softer(leg, factor):
