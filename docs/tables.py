@@ -33,6 +33,7 @@ from hexapod_control.config.robots import robot_keys
 from hexapod_control.config.robots.robot_file import known_robots, load
 from hexapod_control.config.robots.servo_table import servo_table
 from hexapod_control.core.motions.motion_steps import KINDS, Choreography
+from hexapod_control.core.names import STANDARD
 from hexapod_control.nodes.web.web import WebNode
 from hexapod_control.ros import parameters
 from hexapod_control.ros.guarded_node import GuardedNode
@@ -129,7 +130,10 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "/clock": "simulated time, with `publish_clock`",
     "position_controller/commands": "positions of all joints for the controller of [Gazebo](gazebo.md), legs before "
     "extra joints",
-    "LEG_foot/wrench": "force of a foot on its tibia, in the frame of the foot, from [Gazebo](gazebo.md)",
+    **{
+        f"{leg}_foot/wrench": "force of a foot on its tibia, in the frame of the foot, from [Gazebo](gazebo.md)"
+        for leg in STANDARD
+    },
     "/diagnostics": "once a second: state, rates, the last refusals",
 }
 SERVICES: Mapping[str, str] = {
@@ -316,7 +320,7 @@ def interfaces() -> tuple[Mapping[str, Interface], Mapping[str, Interface]]:
         rclpy.init(args=[])
 
     def at(table: dict[str, Interface], full: str, kind: Any) -> Interface:
-        name = full if full in GLOBAL else re.sub(r"^\w+_foot/", "LEG_foot/", full.removeprefix("/"))
+        name = full if full in GLOBAL else full.removeprefix("/")
         found = table.setdefault(name, Interface(set(), [], [], set(), set(), set()))
         found.types.add(_kind(kind))
         return found
@@ -354,8 +358,10 @@ def _profile(profile: QoSProfile) -> str:
 
 
 def _in_order(found: Mapping[str, Interface], descriptions: Mapping[str, str]) -> list[tuple[str, Interface, str]]:
+    """Name, interface and description; those of which each leg has one have one row."""
     names = (*(name for name in descriptions if name in found), *sorted(found.keys() - descriptions.keys()))
-    return [(name, found[name], descriptions.get(name, MISSING)) for name in names]
+    rows = {re.sub(r"^\w+_foot/", "LEG_foot/", name): (found[name], descriptions.get(name, MISSING)) for name in names}
+    return [(name, *row) for name, row in rows.items()]
 
 
 def _names(nodes: Sequence[str]) -> str:
