@@ -45,12 +45,6 @@ NETWORK_MANAGER = "/usr/sbin/NetworkManager"
 POWER_CONF = "/etc/NetworkManager/conf.d/99-hexapod.conf"
 WIFI_RULES = "/etc/udev/rules.d/98-hexapod-wifi.rules"
 WIFI_RULE = 'ACTION=="add", SUBSYSTEM=="net", KERNEL=="wl*", RUN+="/usr/sbin/iw dev %k set power_save off"\n'
-NAMES = "/etc/NetworkManager/dnsmasq-shared.d/hexapod.conf"
-PORTS = "/etc/sysctl.d/99-hexapod.conf"
-HOTSPOT = {  # of NetworkManager, at 10.42.0.1: every name leads to the page, which may be at port 80
-    NAMES: "address=/#/10.42.0.1\n",
-    PORTS: "net.ipv4.ip_unprivileged_port_start=80\n",
-}
 TIMESYNCD = "/usr/lib/systemd/system/systemd-timesyncd.service"
 CLOCKS = {  # links of the time synchronisation services
     "systemd-timesyncd": f"{UNITS}/sysinit.target.wants/systemd-timesyncd.service",
@@ -101,7 +95,6 @@ class SetupFacts:
     pi: PiModel | None
     servos: ServoSettings
     io: IoSettings
-    hotspot: bool = False  # whether it shall open the page on phones that join
 
     @property
     def buses(self) -> set[str]:
@@ -145,9 +138,7 @@ def wrong(reason: str, *edits: FileEdit, commands: tuple[tuple[str, ...], ...] =
     return StepFinding(StepState.WRONG, reason, edits, commands)
 
 
-def gather(
-    root: SystemRoot, user: str, robot: str, workspace: str, pi: str, port: str = "", *, hotspot: bool = False
-) -> SetupFacts:
+def gather(root: SystemRoot, user: str, robot: str, workspace: str, pi: str, port: str = "") -> SetupFacts:
     """Collects the facts; empty `robot` and `workspace`: robot.yaml and ws in the user's home; empty `pi`: this Pi.
 
     `port` replaces that of the robot file, which has none before the calibration. Raises ArgumentError, RobotFileError.
@@ -172,7 +163,7 @@ def gather(
     model = PI_MODELS[pi] if pi else pi_model(root.text(MODEL))
     servos = servo_settings(file)
     servos = replace(servos, port=port) if port else servos
-    return SetupFacts(root, user, **paths, pi=model, servos=servos, io=io_settings(file), hotspot=hotspot)
+    return SetupFacts(root, user, **paths, pi=model, servos=servos, io=io_settings(file))
 
 
 class SetupStep(NamedTuple):
@@ -232,19 +223,6 @@ def wifi_power(facts: SetupFacts) -> StepFinding:
         return by_hand(f"{reason}; install iw and run this again: sudo apt install iw")
     edits = text_edit(facts.root, WIFI_RULES, WIFI_RULE)
     return wrong(reason, *edits, commands=(("udevadm", "control", "--reload"),)) if edits else right(WIFI_RULES)
-
-
-def hotspot(facts: SetupFacts) -> StepFinding:
-    """Checks that the page opens by itself on a phone that joins the robot's hotspot."""
-    if not facts.hotspot and not facts.root.exists(NAMES):
-        return not_needed("asked for with --hotspot")
-    if not facts.root.exists(NETWORK_MANAGER):
-        return by_hand("there is no NetworkManager, which makes the hotspot: sudo apt install network-manager")
-    edits = tuple(edit for path, text in HOTSPOT.items() for edit in text_edit(facts.root, path, text))
-    if not edits:
-        return right("start the page with web_port:=80 on it")
-    reason = "the page does not open by itself on a phone that joins the hotspot"
-    return wrong(reason, *edits, commands=(("sysctl", "--load", PORTS),))
 
 
 def clock(facts: SetupFacts) -> StepFinding:
@@ -377,6 +355,5 @@ STEPS = (
     SetupStep("FTDI latency", ftdi_latency),
     SetupStep("service", robot_service, "sudo systemctl start hexapod"),
     SetupStep("Wi-Fi power", wifi_power, NEXT_START),
-    SetupStep("hotspot", hotspot, "start the hotspot anew"),
     SetupStep("clock", clock),
 )

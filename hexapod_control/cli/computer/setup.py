@@ -47,7 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--workspace", default="", metavar="DIR", help="colcon workspace (default: that of this program, or ~/ws)"
     )
     parser.add_argument("--port", default="", help="port of the servos (default: the robot file's)")
-    parser.add_argument("--hotspot", action="store_true", help="phones that join the robot's hotspot open the page")
     parser.add_argument("--pi", default="", choices=list(PI_MODELS), help="model of the Pi (default: this one)")
 
 
@@ -65,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
             return _undo(root)
         user = args.user or os.environ.get("SUDO_USER") or pwd.getpwuid(os.getuid()).pw_name
         robot, workspace = (_absolute(root, path) for path in (args.robot, args.workspace or _own_workspace(root)))
-        facts = gather(root, user, robot, workspace, args.pi, args.port, hotspot=args.hotspot)
+        facts = gather(root, user, robot, workspace, args.pi, args.port)
         findings = {step: step.find(facts) for step in STEPS}
         failures = 0
         _print_table(findings)

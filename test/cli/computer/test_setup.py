@@ -97,7 +97,7 @@ def setup(image, *options):
 def states(output):
     """State of each step as the table prints it."""
     rows = [line for line in output.splitlines() if line[:1].strip()]
-    return {line[:13].strip(): line[14:25].strip() for line in rows[:10]}
+    return {line[:13].strip(): line[14:25].strip() for line in rows[:9]}
 
 
 def test_setup_changes_each_setting_once(image, capsys):
@@ -108,25 +108,6 @@ def test_setup_changes_each_setting_once(image, capsys):
     assert setup(image, "--yes") == 0
     assert set(states(capsys.readouterr().out).values()) == {"right", "not needed"}
     assert files_of(image) == changed
-
-
-def test_the_hotspot_leads_phones_to_the_page_if_it_is_asked_for_and_stays_so(image, capsys):
-    assert setup(image, "--yes") == 0
-    assert states(capsys.readouterr().out)["hotspot"] == "not needed"
-    assert setup(image, "--yes", "--hotspot") == 1  # without NetworkManager
-    assert "sudo apt install network-manager" in capsys.readouterr().out
-    (image / "usr/sbin/NetworkManager").write_text("")
-    assert setup(image, "--yes", "--hotspot") == 0
-    capsys.readouterr()
-    files = files_of(image)
-    assert files["etc/NetworkManager/dnsmasq-shared.d/hexapod.conf"][0] == "address=/#/10.42.0.1\n"
-    assert files["etc/sysctl.d/99-hexapod.conf"][0] == "net.ipv4.ip_unprivileged_port_start=80\n"
-    assert setup(image, "--yes") == 0  # it stays so
-    assert states(capsys.readouterr().out)["hotspot"] == "right"
-    assert setup(image, "--undo") == 0
-    assert not {"etc/sysctl.d/99-hexapod.conf", "etc/NetworkManager/dnsmasq-shared.d/hexapod.conf"} & set(
-        files_of(image)
-    )
 
 
 @pytest.mark.parametrize(("robot", "options"), [("freenove", ["--yes"]), ("big_hex", UART)])
