@@ -7,7 +7,9 @@ Their inputs are facts about the system, the user and the robot file.
 from __future__ import annotations
 
 import re
+import secrets
 import shlex
+import string
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -45,6 +47,35 @@ NETWORK_MANAGER = "/usr/sbin/NetworkManager"
 POWER_CONF = "/etc/NetworkManager/conf.d/99-hexapod.conf"
 WIFI_RULES = "/etc/udev/rules.d/98-hexapod-wifi.rules"
 WIFI_RULE = 'ACTION=="add", SUBSYSTEM=="net", KERNEL=="wl*", RUN+="/usr/sbin/iw dev %k set power_save off"\n'
+HOTSPOT = "/etc/NetworkManager/system-connections/hexapod-hotspot.nmconnection"
+HOTSPOT_NAMES = "/etc/NetworkManager/dnsmasq-shared.d/hexapod.conf"
+LOW_PORTS = "/etc/sysctl.d/99-hexapod.conf"
+HOTSPOT_ADDRESS = "10.42.0.1"  # as NetworkManager gives it to a shared connection
+HOTSPOT_FILE = """[connection]
+id=hexapod-hotspot
+type=wifi
+autoconnect-priority=-1
+
+[wifi]
+mode=ap
+band=bg
+ssid={name}
+
+[wifi-security]
+key-mgmt=wpa-psk
+psk={password}
+
+[ipv4]
+method=shared
+address1={address}/24
+
+[ipv6]
+method=disabled
+"""  # of a lower priority than the networks that the computer knows
+_NETPLAN = "/etc/netplan"
+_SSID = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,31}")
+_PASSWORD = re.compile(r"[!-~]{8,63}")  # of WPA
+_PAGE_OF_SERVICE = "web:=true web_lan:=true web_port:=80"
 TIMESYNCD = "/usr/lib/systemd/system/systemd-timesyncd.service"
 CLOCKS = {  # links of the time synchronisation services
     "systemd-timesyncd": f"{UNITS}/sysinit.target.wants/systemd-timesyncd.service",
@@ -84,6 +115,29 @@ class StepFinding(NamedTuple):
     commands: tuple[tuple[str, ...], ...] = ()  # on the running system, after the edits
 
 
+class Hotspot(NamedTuple):
+    """The name and the password of the robot's own network."""
+
+    name: str
+    password: str
+
+    @classmethod
+    def of(cls, root: SystemRoot, name: str, password: str) -> Hotspot:
+        """Checks both; without a password it is the present one, or a random one. Raises ArgumentError."""
+        if not _SSID.fullmatch(name):
+            raise ArgumentError("hotspot", name, "must be 1 to 32 letters, digits, spaces and . _ -")
+        if password and not _PASSWORD.fullmatch(password):
+            raise ArgumentError("password", "has other signs or length", "must be 8 to 63 signs without spaces")
+        present = re.search(r"^psk=(.+)$", root.text(HOTSPOT), re.M)
+        usual = present[1] if present else "".join(secrets.choice(string.ascii_lowercase) for _ in range(10))
+        return cls(name, password or usual)
+
+    @property
+    def text(self) -> str:
+        """The connection as NetworkManager reads it."""
+        return HOTSPOT_FILE.format(name=self.name, password=self.password, address=HOTSPOT_ADDRESS)
+
+
 @dataclass(frozen=True, slots=True)
 class SetupFacts:
     """The system below a root folder, and the needs of the robot."""
@@ -95,6 +149,7 @@ class SetupFacts:
     pi: PiModel | None
     servos: ServoSettings
     io: IoSettings
+    hotspot: Hotspot | None = None
 
     @property
     def buses(self) -> set[str]:
@@ -138,7 +193,9 @@ def wrong(reason: str, *edits: FileEdit, commands: tuple[tuple[str, ...], ...] =
     return StepFinding(StepState.WRONG, reason, edits, commands)
 
 
-def gather(root: SystemRoot, user: str, robot: str, workspace: str, pi: str, port: str = "") -> SetupFacts:
+def gather(
+    root: SystemRoot, user: str, robot: str, workspace: str, pi: str, port: str = "", hotspot: Hotspot | None = None
+) -> SetupFacts:
     """Collects the facts; empty `robot` and `workspace`: robot.yaml and ws in the user's home; empty `pi`: this Pi.
 
     `port` replaces that of the robot file, which has none before the calibration. Raises ArgumentError, RobotFileError.
@@ -163,7 +220,7 @@ def gather(root: SystemRoot, user: str, robot: str, workspace: str, pi: str, por
     model = PI_MODELS[pi] if pi else pi_model(root.text(MODEL))
     servos = servo_settings(file)
     servos = replace(servos, port=port) if port else servos
-    return SetupFacts(root, user, **paths, pi=model, servos=servos, io=io_settings(file))
+    return SetupFacts(root, user, **paths, pi=model, servos=servos, io=io_settings(file), hotspot=hotspot)
 
 
 class SetupStep(NamedTuple):
@@ -346,6 +403,33 @@ def ftdi_latency(facts: SetupFacts) -> StepFinding:
     return right("1 ms") if any(timers.values()) else not_needed("no FTDI adapter is plugged in")
 
 
+def hotspot(facts: SetupFacts) -> StepFinding:
+    """Checks the robot's own network, on which its page opens by itself: with --hotspot only."""
+    if facts.hotspot is None:
+        there = facts.root.exists(HOTSPOT)
+        return right(HOTSPOT) if there else not_needed("--hotspot NAME makes a network of the robot's own")
+    if not facts.root.exists(NETWORK_MANAGER):
+        return by_hand("a hotspot needs NetworkManager: sudo apt install network-manager dnsmasq-base")
+    if not facts.root.exists("/usr/sbin/dnsmasq"):
+        return by_hand("a hotspot needs dnsmasq, for addresses and names: sudo apt install dnsmasq-base")
+    plans = [facts.root.text(f"{_NETPLAN}/{name}") for name in facts.root.names(_NETPLAN)]
+    if any("wifis:" in plan for plan in plans) and not any("renderer: NetworkManager" in plan for plan in plans):
+        return by_hand(
+            f"{_NETPLAN} gives the Wi-Fi to systemd-networkd: write `renderer: NetworkManager` below `network:` there"
+        )
+    edits = text_edit(facts.root, HOTSPOT, facts.hotspot.text, mode=0o600)  # NetworkManager takes no other
+    edits += text_edit(facts.root, HOTSPOT_NAMES, f"address=/#/{HOTSPOT_ADDRESS}\n")
+    edits += text_edit(facts.root, LOW_PORTS, "net.ipv4.ip_unprivileged_port_start=80\n")
+    unit = facts.root.text(UNIT)
+    if "web_port:=" not in unit:
+        edits += text_edit(facts.root, UNIT, unit.replace("web:=true", _PAGE_OF_SERVICE)) if unit else ()
+    if not edits:
+        return right(f"{facts.hotspot.name}, the page is at http://{HOTSPOT_ADDRESS}")
+    reason = f"the robot has no network {facts.hotspot.name} on which its page, at port 80, opens by itself"
+    commands = (("sysctl", "--system"), ("nmcli", "connection", "reload"), DAEMON_RELOAD)
+    return wrong(reason, *edits, commands=commands)
+
+
 STEPS = (
     SetupStep("groups", group_membership, NEXT_LOGIN),
     SetupStep("I2C", i2c_bus, NEXT_START),
@@ -356,4 +440,5 @@ STEPS = (
     SetupStep("service", robot_service, "sudo systemctl start hexapod"),
     SetupStep("Wi-Fi power", wifi_power, NEXT_START),
     SetupStep("clock", clock),
+    SetupStep("hotspot", hotspot, NEXT_START),
 )

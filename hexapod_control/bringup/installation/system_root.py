@@ -132,6 +132,7 @@ class FileEdit:
     path: str
     before: FileContent | None
     after: FileContent | None
+    mode: int = 0o644  # of a new file
 
     def lines(self) -> Iterator[str]:
         """Removed (`-`) and added (`+`) lines, to show to the user."""
@@ -140,11 +141,11 @@ class FileEdit:
             yield from (f"+ {line.rstrip()}" for line in added)
 
 
-def text_edit(root: SystemRoot, path: str, after: str) -> tuple[FileEdit, ...]:
-    """The edit that sets the text of a file; empty if the file has it already."""
+def text_edit(root: SystemRoot, path: str, after: str, mode: int = 0o644) -> tuple[FileEdit, ...]:
+    """The edit that sets the text of a file; empty if the file has it already. A new file gets `mode`."""
     path = root.real(path)
     before = root.content(path)
-    return () if before == FileContent(after) else (FileEdit(path, before, FileContent(after)),)
+    return () if before == FileContent(after) else (FileEdit(path, before, FileContent(after), mode),)
 
 
 def link_edit(root: SystemRoot, path: str, target: str) -> tuple[FileEdit, ...]:
@@ -157,7 +158,7 @@ def apply(root: SystemRoot, edits: Sequence[FileEdit]) -> None:
     """Makes the edits. Each is recorded first, so that it can be undone after an interruption."""
     for edit in edits:
         _save(root, [*recorded(root), edit])
-        root.put(edit.path, edit.after)
+        root.put(edit.path, edit.after, edit.mode)
 
 
 def recorded(root: SystemRoot) -> list[FileEdit]:
@@ -166,7 +167,7 @@ def recorded(root: SystemRoot) -> list[FileEdit]:
     if found is None:
         return []
     return [
-        FileEdit(row["path"], _recorded_content(row["before"]), _recorded_content(row["after"]))
+        FileEdit(row["path"], _recorded_content(row["before"]), _recorded_content(row["after"]), row.get("mode", 0o644))
         for row in json.loads(found.text)
     ]
 

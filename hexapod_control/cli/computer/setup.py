@@ -15,6 +15,7 @@ from typing import NamedTuple
 from hexapod_control.bringup.installation.boot_files import PI_MODELS
 from hexapod_control.bringup.installation.setup_steps import (
     STEPS,
+    Hotspot,
     SetupFacts,
     SetupStep,
     StepFinding,
@@ -47,6 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--workspace", default="", metavar="DIR", help="colcon workspace (default: that of this program, or ~/ws)"
     )
     parser.add_argument("--port", default="", help="port of the servos (default: the robot file's)")
+    parser.add_argument("--hotspot", default="", metavar="NAME", help="a network of the robot's own, of this name")
+    parser.add_argument("--password", default="", help="of that network (default: a random one, which is shown)")
     parser.add_argument("--pi", default="", choices=list(PI_MODELS), help="model of the Pi (default: this one)")
 
 
@@ -64,7 +67,8 @@ def run(args: argparse.Namespace) -> int:
             return _undo(root)
         user = args.user or os.environ.get("SUDO_USER") or pwd.getpwuid(os.getuid()).pw_name
         robot, workspace = (_absolute(root, path) for path in (args.robot, args.workspace or _own_workspace(root)))
-        facts = gather(root, user, robot, workspace, args.pi, args.port)
+        hotspot = Hotspot.of(root, args.hotspot, args.password) if args.hotspot else None
+        facts = gather(root, user, robot, workspace, args.pi, args.port, hotspot)
         findings = {step: step.find(facts) for step in STEPS}
         failures = 0
         _print_table(findings)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`hexapod setup` on the root folder of an image: what it finds, changes, keeps and undoes."""
 
+import configparser
 from pathlib import Path
 
 import pytest
@@ -97,7 +98,7 @@ def setup(image, *options):
 def states(output):
     """State of each step as the table prints it."""
     rows = [line for line in output.splitlines() if line[:1].strip()]
-    return {line[:13].strip(): line[14:25].strip() for line in rows[:9]}
+    return {line[:13].strip(): line[14:25].strip() for line in rows[:10]}
 
 
 def test_setup_changes_each_setting_once(image, capsys):
@@ -110,10 +111,13 @@ def test_setup_changes_each_setting_once(image, capsys):
     assert files_of(image) == changed
 
 
-@pytest.mark.parametrize(("robot", "options"), [("freenove", ["--yes"]), ("big_hex", UART)])
+@pytest.mark.parametrize(
+    ("robot", "options"), [("freenove", ["--yes"]), ("big_hex", UART), ("freenove", ["--yes", "--hotspot", "my robot"])]
+)
 def test_undo_restores_every_file_byte_for_byte(tmp_path, robot, options, capsys):
     folder = make_image(tmp_path, robot)
     (folder / "etc/gshadow").chmod(0o640)
+    with_network_manager(folder)
     before = files_of(folder)
     assert setup(folder, *options) == 0
     assert files_of(folder) != before and (folder / "etc/gshadow").stat().st_mode & 0o777 == 0o640
@@ -200,6 +204,55 @@ def test_the_service_runs_as_the_user_with_the_workspace_and_the_robot_file(imag
     assert unit.read_text() == text.replace("ROS_DOMAIN_ID=0", "ROS_DOMAIN_ID=7")
 
 
+def with_network_manager(folder):
+    for name in ("NetworkManager", "dnsmasq"):
+        (folder / "usr/sbin").mkdir(exist_ok=True)
+        (folder / "usr/sbin" / name).touch()
+
+
+def test_the_robot_gets_a_network_of_its_own_on_which_its_page_opens_by_itself(image, capsys):
+    with_network_manager(image)
+    before = files_of(image)
+    assert setup(image, "--dry-run", "--hotspot", "hex 1", "--password", "twelve_signs") == 1
+    shown = capsys.readouterr().out
+    assert files_of(image) == before
+    lines = ("+ ssid=hex 1", "+ psk=twelve_signs", "+ address=/#/10.42.0.1", "+ net.ipv4.ip_unprivileged_port_start=80")
+    assert all(line in shown for line in lines) and "$ nmcli connection reload" in shown
+    assert setup(image, "--yes", "--hotspot", "hex 1") == 0
+    found = files_of(image)
+    text, mode = found["etc/NetworkManager/system-connections/hexapod-hotspot.nmconnection"]
+    connection = configparser.ConfigParser()
+    connection.read_string(text)
+    assert mode & 0o777 == 0o600, "NetworkManager reads no other"
+    assert connection["wifi"]["mode"] == "ap" and connection["wifi"]["ssid"] == "hex 1"
+    assert connection["ipv4"]["method"] == "shared" and len(connection["wifi-security"]["psk"]) >= 8
+    assert "web:=true web_lan:=true web_port:=80" in found["etc/systemd/system/hexapod.service"][0]
+    assert setup(image, "--yes", "--hotspot", "hex 1") == 0
+    assert setup(image, "--yes") == 0
+    assert files_of(image) == found, "the password stays"
+
+
+@pytest.mark.parametrize(
+    ("missing", "remedy"),
+    [
+        ("NetworkManager", "sudo apt install network-manager"),
+        ("dnsmasq", "sudo apt install dnsmasq-base"),
+        ("renderer", "write `renderer: NetworkManager`"),
+    ],
+)
+def test_a_hotspot_that_cannot_be_is_refused_with_the_remedy(image, missing, remedy, capsys):
+    with_network_manager(image)
+    if missing == "renderer":
+        (image / "etc/netplan").mkdir()
+        (image / "etc/netplan/50-cloud-init.yaml").write_text("network:\n  wifis:\n    wlan0: {}\n")
+    else:
+        (image / "usr/sbin" / missing).unlink()
+    assert setup(image, "--yes", "--hotspot", "hexapod") == 1
+    output = capsys.readouterr().out
+    assert states(output)["hotspot"] == "by hand" and remedy in output
+    assert "etc/sysctl.d/99-hexapod.conf" not in files_of(image)
+
+
 def test_the_servos_get_the_full_uart_without_a_console(uart_image, capsys):
     assert setup(uart_image, *UART) == 0
     text = (uart_image / "boot/firmware/config.txt").read_text()
@@ -262,6 +315,8 @@ def test_settings_that_the_program_cannot_change_have_a_remedy(image, capsys):
         (["--user", "nobody-here"], "--user: nobody-here, has no account"),
         (["--robot", "/home/anna/my robot.yaml"], "--robot: /home/anna/my robot.yaml, must be an absolute path"),
         (["--robot", "/home/anna/none.yaml"], "/home/anna/none.yaml, there is no such file, copy yours there"),
+        (["--hotspot", "a;b"], "--hotspot: a;b, must be 1 to 32 letters"),
+        (["--hotspot", "robot", "--password", "short"], "must be 8 to 63 signs"),
         (["--root", "/no/such/folder"], "--root: /no/such/folder: is not a folder"),
     ],
 )
