@@ -26,7 +26,7 @@ export function said(text) {
   return once.replace(/(run )?hexapod (\w+)\b(?!-)/g, (whole, run, name) => {
     const latched = globalThis.document?.getElementById("step")?.dataset.step === "rearm";
     const key = `step_${name === "reset" && latched ? "rearm" : BUTTONS[name]}`;
-    return has(key) ? (run ? `${t("press")} ` : "") + t(key).replace(" …", "") : whole; // other pages have no such buttons
+    return has(key) ? (run ? `${table.press} ` : "") + t(key).replace(" …", "") : whole; // other pages have no such buttons
   });
 }
 
