@@ -12,7 +12,7 @@ from hexapod_control.web.dialog_pages.request_server import PAGES
 from hexapod_control.web.page_files import POLICY, SHARED, files, pages, with_shared
 
 KEY = re.compile(r'\bt\("([a-z_]+)"')
-MAX_SENT_BYTES = 120_000  # of the whole page in one language, compressed
+MAX_SENT_BYTES = 120_000  # of the first screen in one language, compressed
 DRAWING = ("/", "/lab.html")  # pages of the robot
 COMMON = PAGES / "common"
 ASKING = sorted(folder.name for folder in PAGES.iterdir() if folder != COMMON)
@@ -41,11 +41,19 @@ def test_the_page_loads_all_its_files_and_the_texts_of_one_language():
     assert loaded("/index.html", files) | texts | {"/"} == set(files)
 
 
-def test_the_whole_page_is_small_without_the_laboratory_which_is_loaded_when_it_is_opened():
+@pytest.mark.parametrize("opened", ["/lab.html", "/drawing/eye.js"], ids=["laboratory", "view of the camera"])
+def test_what_is_loaded_when_it_is_opened_is_no_part_of_the_first_screen(opened):
     files = pages()
-    laboratory = {path for path in files if "/lab." in path}
-    first = (loaded("/index.html", {**files, "/lab.html": files["/icon.svg"]}) - laboratory) | {"/texts/de.json"}
-    assert "/lab.js" in laboratory
+    assert opened in loaded("/index.html", files)
+    scripts = [file.data.decode() for path, file in files.items() if path.endswith(".js")]
+    assert not any(re.search(rf'from "[./]+{opened}"', script) for script in scripts)
+
+
+def test_the_first_screen_is_small():
+    files = pages()
+    nothing = files["/icon.svg"]
+    later = {path for path in files if "/lab." in path} | {"/drawing/eye.js"}
+    first = (loaded("/index.html", {**files, **dict.fromkeys(later, nothing)}) - later) | {"/texts/de.json"}
     assert sum(len(files[path].compressed) for path in first) < MAX_SENT_BYTES
 
 

@@ -2,7 +2,6 @@
 """The server of the page on a real socket: headers, tokens, limits, slow clients. No ROS."""
 
 import contextlib
-import gzip
 import re
 import socket
 import sys
@@ -26,7 +25,6 @@ from hexapod_control.web.server import PageServer
 from hexapod_control.web.sessions.access_control import HostPolicy, TokenAuthority
 from hexapod_control.web.sessions.client_sessions import DEAD_MAN_S, ClientSessions
 
-MAX_FIRST_SCREEN_BYTES = 120_000  # compressed
 MAX_PAGE_BYTES = 1_000_000  # of the whole page
 
 
@@ -96,24 +94,6 @@ def test_the_page_loads_nothing_from_another_machine():
 
 def test_the_whole_page_is_light():
     assert sum(path.stat().st_size for path in STATIC.rglob("*") if path.is_file()) <= MAX_PAGE_BYTES
-
-
-def loaded(path, language="texts/en.json"):
-    """The files that a browser loads for a page, with those that they import."""
-    found, waiting = {path, STATIC / language}, [path]
-    while waiting:
-        file = waiting.pop()
-        names = re.findall(r'(?:href|src|from|import)[=( ]+"([\w./-]+\.(?:js|css|svg))"', file.read_text())
-        new = {(file.parent / name).resolve() for name in names} - found
-        found |= new
-        waiting += new
-    return found
-
-
-def test_the_first_screen_has_at_most_120_kilobytes():
-    files = loaded(STATIC.resolve() / "index.html")
-    assert {"main.js", "dance_panel.js", "music.js", "panels.css"} <= {path.name for path in files}
-    assert sum(len(gzip.compress(path.read_bytes(), mtime=0)) for path in files) <= MAX_FIRST_SCREEN_BYTES
 
 
 def test_text_is_compressed_for_clients_that_accept_it(site):
