@@ -73,6 +73,8 @@ address1={address}/24
 method=disabled
 """  # of a lower priority than the networks that the computer knows
 _NETPLAN = "/etc/netplan"
+_NETPLAN_WIFI = re.compile(r"^\s*wifis:", re.M)
+_NETPLAN_MANAGER = re.compile(r"^\s*renderer:\s*NetworkManager", re.M)
 _SSID = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,31}")
 _PASSWORD = re.compile(r"[!-~]{8,63}")  # of WPA
 _PAGE_OF_SERVICE = "web:=true web_lan:=true web_port:=80"
@@ -413,7 +415,7 @@ def hotspot(facts: SetupFacts) -> StepFinding:
     if not facts.root.exists("/usr/sbin/dnsmasq"):
         return by_hand("a hotspot needs dnsmasq, for addresses and names: sudo apt install dnsmasq-base")
     plans = [facts.root.text(f"{_NETPLAN}/{name}") for name in facts.root.names(_NETPLAN)]
-    if any("wifis:" in plan for plan in plans) and not any("renderer: NetworkManager" in plan for plan in plans):
+    if any(map(_NETPLAN_WIFI.search, plans)) and not any(map(_NETPLAN_MANAGER.search, plans)):
         return by_hand(
             f"{_NETPLAN} gives the Wi-Fi to systemd-networkd: write `renderer: NetworkManager` below `network:` there"
         )
