@@ -74,7 +74,6 @@ class JointEstimate:
     friction: Measured | None  # [N m]
     no_load_speed: Measured | None  # [rad/s]
     resolution: float  # [rad] smallest change of its angle
-    time_constants: tuple[float, float]  # damping / stiffness [s] and inertia / stiffness [s2]
     residual: float  # [rad] rms of what the model leaves
 
 
@@ -256,12 +255,10 @@ def _balances(recording: JointRecording, steps: Sequence[Step], resolution: floa
 
 
 def _estimate(joint: Joint, steps: Sequence[Step], resolution: float, fit: Fit, weighed: bool) -> JointEstimate:
-    log_spring, slack, stuck, latency, log_lag, log_ratio = fit.values.tolist()
+    log_spring, slack, stuck, latency = fit.values[:4].tolist()
     deviations = fit.deviations
-    residual = fit.residual
     spring = joint.stiffness * math.exp(log_spring)
     usual = FRICTION_SHARE * joint.stall_torque
-    lag = math.exp(log_lag)
     soft = math.hypot(float(deviations[0]), TORQUE_SHARE)
     rough = math.hypot(float(deviations[2]), TORQUE_SHARE * stuck)
     return JointEstimate(
@@ -271,8 +268,7 @@ def _estimate(joint: Joint, steps: Sequence[Step], resolution: float, fit: Fit, 
         Measured(usual * stuck, usual * rough) if weighed and rough < UNKNOWN_SHARE else None,
         _speed(steps),
         resolution,
-        (lag, lag * lag * math.exp(log_ratio)),
-        residual,
+        fit.residual,
     )
 
 

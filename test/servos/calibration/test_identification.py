@@ -123,9 +123,7 @@ def test_a_stage_of_the_first_evening_measures_the_servos_and_passes_over_those_
 
 def test_a_joint_with_far_more_play_than_the_others_is_an_outlier():
     def joint(degrees):
-        return JointEstimate(
-            Measured(0.02, 0.0), Measured(math.radians(degrees), 0.0), None, None, None, 0.001, (0.02, 0.0), 0.0
-        )
+        return JointEstimate(Measured(0.02, 0.0), Measured(math.radians(degrees), 0.0), None, None, None, 0.001, 0.0)
 
     plays = [0.4, 0.5, 0.4, 1.8, 0.3, 0.5]
     ((index, others),) = outliers([joint(play) for play in plays])
