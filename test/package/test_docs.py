@@ -18,6 +18,7 @@ from support.paths import ROOT, SOURCES, source_text, syntax_nodes, syntax_tree,
 
 from hexapod_control.bringup import node_graph
 from hexapod_control.clients import keyboard_pilot as keyboard
+from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.sensing.joint_plausibility import SETTLING_TIME_S
 from hexapod_control.core.sensing.mishap_watch import LAG_S, MAX_ERROR_RAD
@@ -77,6 +78,12 @@ def test_the_tables_of_the_reference_are_those_of_the_code(tables):
     assert tables.MISSING not in reference
     described = {name for name in tables.interfaces()[0] if tables.TOPICS[name].startswith("latched")}
     assert described == {name for name, item in tables.interfaces()[0].items() if True in item.latched}
+
+
+def test_the_security_policy_names_single_topics_and_services_not_rows_of_the_reference():
+    names = set(re.findall(r"<(?:topic|service)>(.*?)</", text("config/sros2_policy.xml")))
+    assert {f"{leg}_foot/wrench" for leg in load("phantomx").robot.leg_names} <= names
+    assert not [name for name in names if not re.fullmatch(r"[a-z0-9_/~*]+", name)]
 
 
 def test_the_topics_of_the_readme_are_those_of_the_reference():
