@@ -152,7 +152,8 @@ class RouteWalk:
         self._viewed_at = time.monotonic()
         scanned = bool(len(view.odometry)) and not view.scan_is_old
         points = np.round(view.obstacles, 2).tolist() if scanned else []
-        self._send(page, "map", {"points": points, "at": view.scanned, "lidar": scanned})
+        lidar = scanned or self._node.count_publishers("scan") > 0
+        self._send(page, "map", {"points": points, "at": view.scanned, "lidar": lidar})
 
     def _look(self) -> ObstacleView:
         if self._view is None:
