@@ -184,6 +184,13 @@ class GroundView:
         errors = [error for error in map(view.error, standing) if math.isfinite(error)]
         return replace(view, origin=(a + u, b + v, c + w + median(errors))) if errors else view
 
+    def moved(self, before: FramePose, after: FramePose) -> GroundView:
+        """The view of a robot that stands, of which odom says that base_link has moved between two poses."""
+        turn = after.rotation @ before.rotation.T
+        first, second, third = (turn @ np.array(self.rotation)).tolist()
+        x, y, z = (turn @ (np.array(self.origin) - before.position) + after.position).tolist()
+        return replace(self, rotation=(tuple(first), tuple(second), tuple(third)), origin=(x, y, z))
+
     def height(self, x: float, y: float) -> float:
         """Height [m] of the ground at a point [m] of odom; NaN where it is unknown."""
         height = self.grid.height(x, y)

@@ -15,7 +15,8 @@ none, the walk stops.
 
 No foot is put down where the map does not permit it. A leg without a foothold does not lift off; one in the air that
 has none any more goes back to where it has lifted off, which bore it; and the walk stops. Its course is refused until
-another one is commanded, or the map, as it is now, has a foothold for that step. Feet that other motions put down at a
+another one is commanded, or every map of EVIDENCE_S has had a foothold for that step: one noisy map is no ground. The
+step is asked about where the robot stands, as odom may drift meanwhile. Feet that other motions put down at a
 given place are checked by `forbids`.
 """
 
@@ -63,6 +64,8 @@ SLOW_SHARE = 0.5  # of the speed, without the map with which the robot has walke
 JUDGED = 8  # last touch-downs that are compared with the map ...
 DOUBTED = 3  # ... of which so many do not fit a map that is not used any more; one that fits again fits all
 MISFIT = 0.025  # [m] between a foot and the ground on the map
+EVIDENCE_S = 1.0  # for which each newer map has to show a foothold where there was none ...
+EVIDENCE_MAPS = 5  # ... at least so many maps
 PROBED_S = 1.0  # without contact, after which a foot has found no ground: it sinks SEEN_DEPTH in less than half of it
 
 
@@ -113,6 +116,8 @@ class FootholdPlan(Copyable):
         self.refused = RefusedCourse(robot.foothold_radius)  # on which a leg had no foothold
         self._questions: tuple[_Question | None, ...] = (None,) * len(robot.legs)  # to which these are the answers
         self._question: _Question | None = None  # about the step for which the course is refused
+        self._stood: FramePose | None = None  # base_link in odom when the question was asked last, at rest
+        self._shown = (0, 0.0)  # maps that have shown a foothold for it without a break, and for how long [s]
         self.sight = Sight.NONE
         self.speed_share = 1.0  # (0 to 1) at which the robot walks with what it sees
         self._age = 0.0  # [s] since a newer map came
@@ -135,7 +140,7 @@ class FootholdPlan(Copyable):
             if self.sight in (Sight.NONE, Sight.LOST):
                 self._turn_to(Sight.USED)
         self.grid = grid
-        self._base = base
+        self._base = None if base is None else FramePose(*base)
 
     @property
     def mishap(self) -> Mishap | None:
@@ -163,7 +168,7 @@ class FootholdPlan(Copyable):
             self.forget(walk)
             return
         self._since = tuple(since + dt for since in self._since)
-        self._ask_again()
+        self._ask_again(dt, walk)
         if self._checked is not self.grid:
             self._checked = self.grid
             walk.forbidden = frozenset(self.forbidden_neutral(walk))
@@ -221,19 +226,36 @@ class FootholdPlan(Copyable):
                 found[leg] = missing
         return found
 
-    def _ask_again(self) -> None:
-        """Ends the refusal of a course if a newer map has a foothold for the step that had none."""
-        question = self._question
-        if question is None or self.grid is None or question.view.grid is self.grid:
+    def _ask_again(self, dt: float, walk: WalkController) -> None:
+        """Ends the refusal of a course once all maps have had a foothold for its step for long enough."""
+        if self._question is None:
             return
-        self._question = question = question._replace(view=replace(question.view, grid=self.grid))
-        if self.refused.mishap is None or isinstance(question.answer(self._chooser), Foothold):
+        if self.refused.mishap is None:
+            self.accept()
+            return
+        if not walk.at_rest or self.grid is None or self._base is None:
+            self._stood = None
+            self._shown = (0, 0.0)
+            return
+        count, time = self._shown
+        view = self._question.view
+        if view.grid is self.grid:
+            self._shown = count, time + dt if count else 0.0
+            return
+        view = replace(view if self._stood is None else view.moved(self._stood, self._base), grid=self.grid)
+        self._stood = self._base
+        self._question = self._question._replace(view=view)
+        found = isinstance(self._question.answer(self._chooser), Foothold)
+        self._shown = (count + 1, time + dt) if found else (0, 0.0)
+        if self._shown[0] >= EVIDENCE_MAPS and self._shown[1] >= EVIDENCE_S:
             self.accept()
 
     def accept(self) -> None:
         """Refuses no course any more: the robot may be elsewhere."""
         self.refused.mishap = None
         self._question = None
+        self._stood = None
+        self._shown = (0, 0.0)
 
     def _due(self, walk: WalkController) -> list[int]:
         """Legs whose foothold is to be chosen now: the one that has waited longest, and those that lift off soon."""

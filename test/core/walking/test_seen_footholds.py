@@ -135,8 +135,24 @@ def test_a_course_that_is_refused_stays_so_after_zeros_until_another_one_is_comm
     for course in (ZERO, twist, ZERO, twist):
         plans, _, here = walked(course, grid, 1.0, planner, here)
         assert planner.view.mishap and all(plan.at_rest and all(plan.planted) for plan in plans)
-    walked(twist, ground(lambda x, y: 0.0 * x), 1.0, planner, here)
+    walked(twist, ground(lambda x, y: 0.0 * x), 3.0, planner, here)
     assert planner.view.mishap is None and not planner.view.walk.speed.twist.is_zero
+
+
+def test_a_refusal_at_an_edge_is_not_ended_by_maps_that_show_ground_now_and_then_nor_by_drift_of_odom():
+    _, planner, here = walked(FORWARD, EDGE, 12.0)
+    flat = ground(lambda x, y: 0.0 * x)
+    for k in range(400):
+        shown = flat if k % 40 < 30 else EDGE  # ground for 0.6 s, and then the edge again
+        plan, here = tick(planner, FORWARD, replace(shown, time=100.0 + DT * k), here)
+        assert planner.view.mishap and plan.at_rest
+    for k in range(400):
+        drift = 0.012 * DT * k
+        shown = replace(EDGE, origin=(EDGE.origin[0] + drift, EDGE.origin[1]), time=200.0 + DT * k)
+        planner.command(FORWARD)
+        height = walk_of(planner).body.height
+        planner.see(shown, (np.eye(3), np.array((here.x + drift, here.y, height))))
+        assert planner.step(DT).at_rest and planner.view.mishap
 
 
 def test_after_a_stop_before_an_edge_the_robot_walks_away_from_it():
