@@ -5,13 +5,14 @@ The foothold of a leg is chosen shortly before it lifts off, and anew as often a
 way down: one leg in a tick, so that a tick costs little. Footholds are kept in odom and passed to the walk in
 base_footprint of the present tick.
 
-Contacts judge the map: where a foot touches down, some ground under its sole has to be at its height. A map that fits
-too few of the last touch-downs, or of which nothing newer comes, is not used: the feet feel the ground, and the robot
-walks slowly until a map fits again.
+Contacts judge the map: where a foot touches down, some ground under its sole has to be at its height, and the heights
+of the last touch-downs must not fit the map much better if it is shifted, see `map_shift`. A map that does not fit, or
+of which nothing newer comes, is not used: the feet feel the ground, and the robot walks slowly until a map fits again.
 
 Ground about which nothing is known is no foothold, unless it may be explored by feet: then a foot steps there as on the
 plane of the others, and searches the ground down to SEEN_DEPTH below it, while no other foot lifts off. If it finds
-none, the walk stops.
+none, or slides off an edge, the walk stops, and the foot goes back to where it has lifted off. Only gaits with one leg
+in the air at a time explore: in faster ones the robot would lean on that foot.
 
 No foot is put down where the map does not permit it. A leg without a foothold does not lift off; one in the air that
 has none any more goes back to where it has lifted off, which bore it; and the walk stops. Its course is refused until
@@ -48,7 +49,9 @@ from hexapod_control.core.terrain.foothold_choice import (
     Step,
 )
 from hexapod_control.core.terrain.height_map import TerrainGrid
+from hexapod_control.core.terrain.map_shift import COUNT, EVIDENCE, FITS, MapShift
 from hexapod_control.core.terrain.permitted_ground import forbidden
+from hexapod_control.core.walking import guided_legs
 from hexapod_control.core.walking.feet.foot_motion import LANDING, FootMotion
 from hexapod_control.core.walking.foot import SEEN_EVEN, Foot, SeenFoothold, Swing
 from hexapod_control.core.walking.terrain import SEEN_DEPTH
@@ -66,7 +69,7 @@ DOUBTED = 3  # ... of which so many do not fit a map that is not used any more; 
 MISFIT = 0.025  # [m] between a foot and the ground on the map
 EVIDENCE_S = 1.0  # for which each newer map has to show a foothold where there was none ...
 EVIDENCE_MAPS = 5  # ... at least so many maps
-PROBED_S = 1.0  # without contact, after which a foot has found no ground: it sinks SEEN_DEPTH in less than half of it
+PROBED_S = 0.4  # without contact, after which a foot has found no ground: it sinks SEEN_DEPTH in half of it
 
 
 class Sight(Enum):
@@ -76,6 +79,7 @@ class Sight(Enum):
     USED = "used"
     LOST = "lost"  # nothing newer has come
     MISFIT = "misfit"  # the feet stand elsewhere
+    SHIFTED = "shifted"  # they would fit it if it were shifted
 
 
 DOUBTS = {
@@ -84,6 +88,8 @@ DOUBTS = {
     Sight.MISFIT: f"the map terrain_map does not fit the feet: {DOUBTED} of the last {JUDGED} stood more than "
     f"{1e3 * MISFIT:.0f} mm above or below it: the robot feels its way and walks slowly; check the mounting of the "
     "camera in the robot file, and odom",
+    Sight.SHIFTED: f"the map terrain_map lies beside the ground, as the last {COUNT} touch-downs show: the robot "
+    "feels its way and walks slowly; check the mounting of the camera in the robot file, and odom",
 }
 
 
@@ -122,18 +128,22 @@ class FootholdPlan(Copyable):
         self.speed_share = 1.0  # (0 to 1) at which the robot walks with what it sees
         self._age = 0.0  # [s] since a newer map came
         self._fits: tuple[bool, ...] = ()  # whether the last touch-downs fit the map
+        self._map_shift = MapShift()
         self._start: Point | None = None  # [m] in odom, where the robot began to use the map
         self._felt = FELT * max(math.dist((0.0, 0.0), foothold) for foothold in robot.footholds)  # [m]
         self._planted: tuple[bool, ...] = (True,) * len(robot.legs)  # in the last tick
         self._checked: TerrainGrid | None = None  # by which the neutral footholds were checked last
         # [s] for which each foot has felt for unknown ground, 0 in the air; None: it does not
         self._probing: tuple[float | None, ...] = (None,) * len(robot.legs)
+        self._origins: tuple[Point, ...] = ((0.0, 0.0),) * len(robot.legs)  # [m] from a foot to where it has lifted off
+        self._unsupported: int | None = None  # leg (row) whose foot has found no ground, until it goes back
 
     def see(self, grid: TerrainGrid | None, base: FramePose | None) -> None:
         """Takes the newest map and pose of base_link in odom: rotation (3, 3) and position (3,) [m]."""
         if grid is None:
             self._turn_to(Sight.NONE)
             self._fits = ()
+            self._map_shift.forget()
             self.accept()
         elif self.grid is None or grid.time != self.grid.time:
             self._age = 0.0
@@ -186,12 +196,12 @@ class FootholdPlan(Copyable):
         view = self._view(walk.body.placement, standing)
         if view is not None:
             self._judge(view, landed)
-        if view is None or self.sight is Sight.MISFIT:
+        if view is None or self.sight is not Sight.USED:
             self.forget(walk)
             return
         for leg in due:
             self._choose(leg, view, walk, explores=explores and touching is not None)
-        self._stop_before_missing(walk)
+        self._stop_before_missing(walk, explores=explores)
         motion.seen = tuple(map(partial(_seen, view), motion.feet, self._chosen, self._returned(walk)))
 
     def _view(self, placement: Placement, standing: Sequence[Vector]) -> GroundView | None:
@@ -296,20 +306,28 @@ class FootholdPlan(Copyable):
         """Holds the other feet while one feels for unknown ground, and stops the walk if it finds none."""
         motion = walk.motion
         probing: list[float | None] = []
+        if self._unsupported is not None and walk.at_rest:
+            guided_legs.bring_back(motion.feet[self._unsupported], self._origins[self._unsupported])
+            self._unsupported = None
         for leg, (foot, found, time) in enumerate(zip(motion.feet, self._chosen, self._probing, strict=True)):
             if not foot.state.planted:
                 probing.append(0.0 if isinstance(found, Foothold) and found.probed else None)
-            elif time is None or touching is None or touching[leg]:
+            elif time is None or touching is None:
                 probing.append(None)
-            else:
-                probing.append(time + dt)
+            else:  # it stands there: it may still slide off an edge that it has felt
+                probing.append(0.0 if touching[leg] else time + dt)
         self._probing = tuple(probing)
+        self._origins = tuple(
+            (foot.state.origin[0] - foot.x, foot.state.origin[1] - foot.y) if isinstance(foot.state, Swing) else origin
+            for foot, origin in zip(motion.feet, self._origins, strict=True)
+        )
         if motion.terrain is not None:
             motion.terrain.probing = any(time is not None and time > 0.0 for time in probing)
-        if self.refused.mishap is not None or walk.speed.twist.is_zero:
+        if self.refused.mishap is not None or walk.speed.command.is_zero:
             return
-        for name, time in zip(self.robot.leg_names, probing, strict=True):
+        for leg, (name, time) in enumerate(zip(self.robot.leg_names, probing, strict=True)):
             if time is not None and time > PROBED_S:
+                self._unsupported = leg
                 text = f"{name} finds no ground within {1e3 * SEEN_DEPTH:.0f} mm below the other feet"
                 self._refuse(walk, f"{text}; it stops: drive another way")
                 return
@@ -334,13 +352,17 @@ class FootholdPlan(Copyable):
             return
         errors = [self._chooser.misfit(view, foot) for foot in landed]
         self._fits = (*self._fits, *(error < MISFIT for error in errors if math.isfinite(error)))[-JUDGED:]
+        for foot in landed:
+            self._map_shift.touch(view, foot)
         misfits = len(self._fits) - sum(self._fits)
         if misfits >= DOUBTED:
             self._turn_to(Sight.MISFIT)
-        elif misfits == 0 and len(self._fits) == JUDGED:
+        elif self._map_shift.evidence >= EVIDENCE:
+            self._turn_to(Sight.SHIFTED)
+        elif misfits == 0 and len(self._fits) == JUDGED and self._map_shift.evidence <= FITS:
             self._turn_to(Sight.USED)
 
-    def _stop_before_missing(self, walk: WalkController) -> None:
+    def _stop_before_missing(self, walk: WalkController, *, explores: bool) -> None:
         """Stops the walk if a leg in the air, or one that lifts off soon, has no foothold."""
         motion = walk.motion
         if self.refused.mishap is not None or walk.speed.command.is_zero:
@@ -349,7 +371,9 @@ class FootholdPlan(Copyable):
             if not motion.feet[leg].state.planted or motion.clock.stance_time(leg, 0.0) < DECIDED:
                 name = self.robot.leg_names[leg]
                 text = f"no foothold ahead of {name}: {in_words(missing)}"
-                self._refuse(walk, f"{text}; it stops: drive another way", self._questions[leg])
+                explorable = explores and missing.why is NoFoothold.UNKNOWN and not _one_by_one(motion)
+                hint = "explore it in the gait wave" if explorable else "drive another way"
+                self._refuse(walk, f"{text}; it stops: {hint}", self._questions[leg])
                 return
 
     @property
@@ -364,7 +388,8 @@ class FootholdPlan(Copyable):
         step = _step(leg, foot, motion, walk, before if isinstance(before, Foothold) and not before.even else None)
         others = [_expected(other) for row, other in enumerate(motion.feet) if row != leg]
         plane = fit_plane(others) or (0.0, 0.0, 0.0)
-        question = _Question(view, step, walk.speed.twist, walk.body.placement, plane, explores)
+        may = explores and _one_by_one(motion)
+        question = _Question(view, step, walk.speed.twist, walk.body.placement, plane, may)
         found = question.answer(self._chooser)
         self._questions = (*self._questions[:leg], question, *self._questions[leg + 1 :])
         self._chosen = (*self._chosen[:leg], found, *self._chosen[leg + 1 :])
@@ -403,6 +428,11 @@ def in_words(missing: Missing) -> str:
             return f"drop of {height}"
         case _:
             return f"step of {height}"
+
+
+def _one_by_one(motion: FootMotion) -> bool:
+    """Whether one leg at a time is in the air in this gait."""
+    return motion.clock.gait.stance_time > len(motion.feet) - 1.5
 
 
 def _frozen(foot: Foot) -> bool:

@@ -348,6 +348,12 @@ def return_to_footholds(feet: Sequence[Foot], regions: StanceRegions, forbidden:
             foot.state = Guided(path, guided.velocity, GuidedPhase.MOVING, origin=guided.origin)
 
 
+def bring_back(foot: Foot, offset: Point) -> None:
+    """Guides a foot that has found no ground back by an offset [m] to where it has lifted off, as the others bear."""
+    origin = (foot.x + offset[0], foot.y + offset[1])
+    foot.state = Guided(path_between(foot.at, (*origin, 0.0)), origin=origin)
+
+
 def advance_guided_feet(robot: Robot, feet: Sequence[Foot], placements: Sequence[Placement], dt: float) -> None:
     """Advances the guided feet by `dt` [s]; a foot that has landed is planted again.
 

@@ -477,7 +477,7 @@ class TerrainAdaptation(Copyable):
                     dt,
                     reach,
                     touches=contacts[leg],
-                    leaving=found or until[leg] < SEARCH_END,
+                    leaving=found or (until[leg] < SEARCH_END and not self.probing),
                     roughness=self.roughness,
                     depth=self.max_offset,
                     gentle=self.steepness,

@@ -329,7 +329,7 @@ class WalkController(Copyable):
         if motion.terrain is not None:
             roughness = motion.terrain.roughness if motion.running else 0.0
             if motion.terrain.waiting:
-                goal = goal.scaled(WAITING_SHARE)
+                goal = ZERO if motion.terrain.probing else goal.scaled(WAITING_SHARE)
         if speed.twist != goal:
             speed.ramp(dt, goal, self._conditions(motion.clock.gait), roughness)
         if motion.terrain is not None:

@@ -80,7 +80,10 @@ class PlannerSettings(RobotSettings):
         **LIVE,
     )
     explore_by_feet: bool = choice(
-        False, "step on ground that the map does not show, too: a foot feels for it, and the others wait", **LIVE
+        False,
+        "step on ground that the map does not show, too, in gaits with one leg in the air at a time: a foot feels for "
+        "it, and the others wait",
+        **LIVE,
     )
     grid_map: str = choice(
         "",

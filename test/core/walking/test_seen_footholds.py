@@ -18,6 +18,7 @@ from hexapod_control.core.sensing.mishap_watch import MishapKind
 from hexapod_control.core.sensing.sensor_inputs import Adaptation
 from hexapod_control.core.terrain.foothold_choice import Foothold, FootholdChooser, GroundView, Step
 from hexapod_control.core.terrain.height_map import TerrainGrid
+from hexapod_control.core.walking.foothold_plan import Sight
 from hexapod_control.core.workspace.strides.stride_table import Disc
 
 CELL, HALF = 0.01, 1.5  # [m]
@@ -264,18 +265,18 @@ def test_ground_that_no_camera_sees_counts_as_that_of_the_feet_about_the_start_a
     assert here.x > -0.3
 
 
-def explored(ends, seconds, explores=True):
+def explored(ends, seconds, gait="wave"):
     """A walk on ground of which only 0.3 m are seen, and that ends at x [m]: the last plan, planner and place."""
     grid = ground(lambda x, y: np.where(x < 0.3, 0.0, math.nan))
-    planner = standing_planner("phantomx")
-    planner.sensors.adaptation = Adaptation(touch_down=True, explores=explores)
+    planner = standing_planner("phantomx", gait)
+    planner.sensors.adaptation = Adaptation(touch_down=True, explores=True)
     here = START
     for k in range(round(seconds / DT)):
         feet = walk_of(planner).motion.feet
         stands = [foot.z < 0.001 and here.apply(*foot.at[:2])[0] < ends for foot in feet]
         planner.sensors.contacts.take([(5.0 + 1e-3 * k) * each for each in stands])  # no sensor repeats a number
         stood = [foot.planted for foot in feet]
-        plan, here = tick(planner, FORWARD, replace(grid, time=DT * k), here)
+        plan, here = tick(planner, Twist(0.04, 0.0, 0.0), replace(grid, time=DT * k), here)
         lifts = [before and not foot.planted for before, foot in zip(stood, feet, strict=True)]
         hangs = [before and not each for before, each in zip(stood, stands, strict=True)]
         assert not (any(hangs) and any(lifts))
@@ -283,15 +284,17 @@ def explored(ends, seconds, explores=True):
 
 
 def test_ground_that_is_unknown_may_be_explored_by_feet_which_stop_the_walk_where_they_find_none():
-    _, planner, here = explored(9.0, 10.0)
+    _, planner, here = explored(9.0, 16.0)
     assert planner.view.mishap is None and here.x > 0.4  # it walks on where ground is felt
-    plan, planner, here = explored(0.5, 14.0)
+    plan, planner, here = explored(0.5, 18.0)
     mishap = planner.view.mishap
     assert mishap.kind is MishapKind.NO_FOOTHOLD and "finds no ground within 30 mm below the other feet" in mishap.text
     assert plan.twist.is_zero and all(plan.planted)
-    over = [foot for foot in walk_of(planner).motion.feet if here.apply(*foot.at[:2])[0] > 0.5]
-    assert 0 < len(over) < 3 and all(foot.z > -0.04 for foot in over)
-    _, planner, here = explored(9.0, 10.0, explores=False)
+    assert all(here.apply(*foot.at[:2])[0] < 0.5 for foot in walk_of(planner).motion.feet)  # it has gone back
+
+
+def test_ground_that_is_unknown_is_not_explored_in_a_gait_in_which_the_robot_would_lean_on_the_foot():
+    _, _, here = explored(9.0, 10.0, gait="tripod")
     assert here.x < 0.3
 
 
@@ -396,3 +399,29 @@ def test_a_map_that_does_not_fit_the_feet_is_not_used_and_the_robot_says_so_unti
     assert mishap.kind is MishapKind.SLOWED and "does not fit the feet" in mishap.text
     drive(planner, replace(ground(lambda x, y: 0.0 * x), time=100.0), 8.0)
     assert planner.view.mishap is None
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.04])
+def test_a_map_that_lies_beside_uneven_ground_is_not_used_and_the_robot_says_so(shift):
+    """The feet feel blocks of 30 mm up and down, of which the map is shifted or not."""
+    planner = standing_planner("phantomx")
+    planner.sensors.adaptation = Adaptation(touch_down=True)
+    heights = np.random.default_rng(1).uniform(-0.03, 0.03, (60, 60))
+
+    def blocks(x, y):
+        columns = np.floor((x + 4.5) / 0.15).astype(int)
+        return heights[columns, np.floor((y + 4.5) / 0.15).astype(int)]
+
+    shifted = ground(lambda x, y: blocks(x - shift, y))
+    here = START
+    for k in range(round(14.0 / DT)):
+        feet = walk_of(planner).motion.feet
+        under = [float(blocks(*map(np.asarray, here.apply(*foot.at[:2])))) for foot in feet]
+        touches = [foot.z < z + 0.001 for foot, z in zip(feet, under, strict=True)]
+        planner.sensors.contacts.take([(5.0 + 1e-3 * k) * each for each in touches])
+        _, here = tick(planner, FORWARD, replace(shifted, time=DT * k), here)
+        if planner.view.sight is Sight.SHIFTED:
+            break
+    assert (planner.view.sight is Sight.SHIFTED) == (shift > 0.0)
+    mishap = planner.view.mishap
+    assert not shift or (mishap.kind is MishapKind.SLOWED and "lies beside the ground" in mishap.text)
