@@ -181,6 +181,23 @@ def test_the_loss_of_the_port_is_named_although_no_joint_angles_arrive(told):
     told.shows("Standing", "good", "Sit")
 
 
+def test_a_long_sentence_is_whole_on_a_phone_and_where_it_is_cut_a_tap_shows_it(told):
+    page = told.open(390, 844, touch=True)
+    text = "no way is made, as " + "a leg is held by something that no sensor knows, " * 3 + "then run hexapod stand"
+    told.tell(gait_planner=(1, text, {**PLANNER, "way out": "stand"}))
+    whole = text.replace("run hexapod stand", "press Stand")
+    told.until(lambda: told.text("#sentence-text", page) == whole)
+    cut = (
+        "(() => { const e = document.querySelector('#sentence-text'); return e.scrollHeight > e.clientHeight + 1; })()"
+    )
+    assert not page.js(cut) and page.js(COVERED) == []
+    page.resize(844, 390, touch=True)
+    assert page.js(cut)
+    page.click("#sentence")
+    assert told.text("#hint", page) == whole
+    page.close()
+
+
 def test_a_robot_that_walks_without_a_leg_says_so(told):
     legs = told.bench.publisher(String, "lost_legs", LATCHED)
     legs.publish(String(data="left_front"))

@@ -23,6 +23,7 @@ export class Header {
     this.effects = effects; // what the steps do, by name
     /** @type {import("./presentation.js").Presentation | null} */
     this.shown = null;
+    this.find("sentence").onclick = () => this.hint(this.find("sentence-text").textContent); // in full, if it is cut
     this.find("step").onclick = () => this.shown?.step && this.effects[this.shown.step]();
     for (const kind of ["pointerdown", "mousedown", "click", "keydown"]) root.addEventListener(kind, (event) => this.refuse(event), true);
   }
@@ -36,6 +37,7 @@ export class Header {
     const text = t(...shown.text);
     const sentence = this.find("sentence");
     put(this.find("sentence-text"), text);
+    sentence.title = text;
     sentence.dataset.tone = shown.tone;
     if (this.spoken !== shown.text[0]) {
       this.spoken = shown.text[0];
