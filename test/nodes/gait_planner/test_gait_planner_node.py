@@ -224,6 +224,7 @@ def test_diagnostics_show_rate_source_and_last_refusal(bench):
         "top speeds": "nan nan nan",
         "command source": "/probe",
         "driven by": "none",
+        "way out": "",
         "course": "standing",
         "foot trims mm": "0.0 0.0 0.0 0.0 0.0 0.0",
         "leg gap m": f"{node.output.last.gap:.3f}",
