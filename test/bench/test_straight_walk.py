@@ -30,6 +30,14 @@ def test_a_robot_calibrated_by_hand_walks_as_commanded_on_three_feet():
     assert found.three_feet >= 0.99 and found.slip <= 0.01
 
 
+def test_a_heavy_robot_that_turns_on_the_spot_stands_on_three_feet():
+    """Without legs that hold half of their loads, feet hit the ground below a body that has sunk, and bounce."""
+    file = load("heavy")
+    run = standing(file, STAGES["after"](file.robot, 2), Adaptation())
+    found = walk(run, COURSES["turn"].scaled(0.1), seconds=5.0, settling=2.0)
+    assert found.three_feet >= 0.99
+
+
 def test_a_typical_quadruped_that_sways_on_its_play_and_changes_its_course_is_not_stopped():
     file = load("quadruped")
     run = standing(file, STAGES["typical"](file.robot, 1), Adaptation(), ALL_SENSORS, 1)

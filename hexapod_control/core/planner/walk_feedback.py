@@ -31,6 +31,8 @@ from hexapod_control.core.steering.course_control import CourseControl, CourseSa
 from hexapod_control.core.walking.load_sharing import HeldLoads, LoadedTick, LoadSharing, exchanging
 from hexapod_control.core.walking.walk_controller import WalkController
 
+LEVEL_SHARE = 0.5  # of the loads that legs hold on flat ground: not too much even for servos twice as stiff as known
+
 
 class WalkFeedback(Copyable):
     """The feedback of one robot."""
@@ -138,21 +140,31 @@ class WalkFeedback(Copyable):
     def _holding(
         self, plan: TickPlan, support: list[float], walk: WalkController | None, sensors: SensorInputs
     ) -> list[LegJoints]:
-        """Angles [rad] by which the legs hold their loads where feet feel a slope; empty elsewhere.
+        """Angles [rad] by which the legs hold their loads; empty if they do not.
 
-        The loads are those along gravity on the feet that are known to bear some, or on the planned ones if too few do.
+        Where feet feel a slope, the loads are those along gravity on the feet that are known to bear some, or on the
+        planned ones if too few do. In a walk over ground that is taken for flat they are LEVEL_SHARE of the planned.
         """
         tilt = sensors.imu.tilt
-        terrain = None if walk is None else walk.motion.terrain
-        if walk is None or terrain is None or not terrain.steepness or tilt is None or plan.joint_angles is None:
+        if walk is None or plan.joint_angles is None:
             return []
-        x, y, z = (terrain.steepness * share for share in upwards(tilt))
         robot = self._legs.capabilities.robot
-        bearing = terrain.bearing(walk.motion.feet)
-        if sum(bearing) >= MIN_SUPPORTING_FEET:
-            points = [(a, b) for a, b in plan.contacts.tolist()]
-            center = weight_on_ground(robot, plan.joint_angles.tolist(), walk.body.placement, tilt)
-            support = foot_loads(points, bearing, center, self._weight)
+        terrain = walk.motion.terrain
+        force = (0.0, 0.0, LEVEL_SHARE)
+        if terrain is None:
+            if not walk.motion.running or sensors.adaptation.trim <= 0.0 or self.tracking.sag is None:
+                return []
+        elif not terrain.steepness or tilt is None:
+            return []
+        else:
+            x, y, z = upwards(tilt)
+            force = (terrain.steepness * x, terrain.steepness * y, terrain.steepness * z)
+            bearing = terrain.bearing(walk.motion.feet)
+            if sum(bearing) >= MIN_SUPPORTING_FEET:
+                points = [(a, b) for a, b in plan.contacts.tolist()]
+                center = weight_on_ground(robot, plan.joint_angles.tolist(), walk.body.placement, tilt)
+                support = foot_loads(points, bearing, center, self._weight)
+        x, y, z = force
         rows = zip(robot.legs, plan.joint_angles.tolist(), support, strict=True)
         return [holding_angles(leg, (a, b, c), (load * x, load * y, load * z)) for leg, (a, b, c), load in rows]
 
