@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from hexapod_control.core.refusal import Refusal, Statement
 
@@ -14,12 +16,25 @@ TEXTS: Mapping[str, Mapping[str, str]] = {  # by language and kind; values in br
 }
 
 
+VALUE = re.compile(r"\{(\w+)[^{}]*\}")
+
+
 class Sentence(Statement):
     """A sentence of a dialog; a kind without a text is a name, and says itself."""
 
     def __init__(self, kind: str, text: str | None = None, /, **values: object) -> None:
         """`text` is that of a sentence which has come from elsewhere."""
         super().__init__(kind, TEXTS["en"].get(kind, kind) if text is None else text, **values)
+
+
+def in_language(language: str, said: Any) -> str:
+    """What `Statement.as_json` describes, in a language; in English if there is no text."""
+    if not isinstance(said, dict):
+        return str(said)
+    text = TEXTS[language].get(said["kind"])
+    if text is None or language == "en":
+        return str(said["text"])
+    return VALUE.sub(lambda found: in_language(language, said["values"].get(found[1], "")), text).strip()
 
 
 def refuse(kind: str, /, **values: object) -> Refusal:

@@ -21,6 +21,7 @@ from hexapod_control.config.errors import RobotFileError
 from hexapod_control.config.file_replacement import replace_file
 from hexapod_control.config.robots.robot_file import from_text
 from hexapod_control.config.section_writer import own_file, save_text, with_values
+from hexapod_control.config.sentence import TEXTS, in_language
 from hexapod_control.core.motions.motion_topics import MotionRequest
 from hexapod_control.core.names import file_stem
 from hexapod_control.ros import messages
@@ -146,7 +147,7 @@ class RobotFileSettings:
                 lambda: self._written(changes, restores=restores), lambda outcome: self._tell(page, *outcome)
             )
 
-    def _written(self, changes: Mapping[tuple[str, ...], Any], *, restores: bool) -> tuple[bool, dict[str, str]]:
+    def _written(self, changes: Mapping[tuple[str, ...], Any], *, restores: bool) -> tuple[bool, dict[str, Any]]:
         try:
             path = own_file(self._robot)
             source = self._backup if restores and self._backup else path
@@ -154,12 +155,15 @@ class RobotFileSettings:
             new = text if restores else with_values(text, changes)
             servo_settings(from_text(path, new))  # what the driver would refuse is not written
             backup = save_text(path, new, "servos.battery")
-        except (OSError, RobotFileError, UnusableFileError, UnusableYamlError) as error:
+        except RobotFileError as error:
+            said = error.said.as_json()
+            return False, {"text": str(error), "texts": {language: in_language(language, said) for language in TEXTS}}
+        except (OSError, UnusableFileError, UnusableYamlError) as error:
             return False, {"text": str(error)}
         self._backup = backup
         return True, {"file": path.name, "backup": backup.name}
 
-    def _tell(self, page: int, ok: bool, values: dict[str, str]) -> None:
+    def _tell(self, page: int, ok: bool, values: dict[str, Any]) -> None:
         if ok:
             self._log(ReportLevel.OK, "log_robot_file", values)
         else:

@@ -48,8 +48,10 @@ def by_git(checkout: Path) -> Answer:
     """Compares a checkout with the main branch of where it came from, of which nothing is fetched."""
     asked = _run("git", "-C", str(checkout), "ls-remote", "origin", "HEAD")
     if asked.returncode or not asked.stdout:
-        lines = asked.stderr.strip().splitlines() or ["origin has no branch"]
-        return {"text": "update_unknown", "values": {"reason": lines[-1]}}
+        return {
+            "text": "update_unknown",
+            "values": {"reason": " ".join(asked.stderr.split()) or "origin has no branch"},
+        }
     there = asked.stdout.split()[0]
     known = _run("git", "-C", str(checkout), "merge-base", "--is-ancestor", there, "HEAD")
     if known.returncode == 0:

@@ -303,7 +303,7 @@ connection.on("refused", (detail) => header.hint(detail.text));
 connection.on("answer", (detail) => {
   const key = `step_${detail.what}`;
   const what = has(key) ? t(key).replace(" …", "") : detail.what;
-  if (!detail.ok) header.hint(detail.values ? t(detail.text, detail.values) : `${what}: ${detail.text}`);
+  if (!detail.ok) header.hint(detail.values ? t(detail.text, detail.values) : (detail.texts?.[document.documentElement.lang] ?? `${what}: ${detail.text}`));
   else if (detail.what === "arm") header.hint(t("torque_is_on"));
 });
 connection.on("stopped", (detail) => {

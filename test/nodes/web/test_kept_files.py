@@ -137,7 +137,10 @@ def test_battery_and_gait_are_written_into_the_robot_file_and_taken_back(tmp_pat
     kept.execute(3, ProfileMessage("restore", ""))
     assert path.read_text() == before
     kept.execute(3, ProfileMessage("robot", "", "", {"warn": 9.0, "critical": 10.0}))
-    assert "must be above critical" in refused[-1][2]["text"] and path.read_text() == before
+    told = refused[-1][2]
+    assert "must be above critical" in told["text"] and path.read_text() == before
+    assert told["texts"]["de"].endswith("muss über critical liegen, sind die beiden vertauscht?")
+    assert told["texts"]["en"].endswith("must be above critical, are the two swapped?")
 
 
 def test_the_file_of_a_robot_of_the_package_is_not_written_and_the_remedy_is_told():

@@ -103,7 +103,8 @@ def test_dragging_the_body_or_a_foot_on_a_picture_poses_the_robot_and_makes_step
     phone.click("#dance-open")
     phone.js("hexapod.dances.edit('', [])")
     assert phone.js("document.body.dataset.picture") == "views" and phone.js(HIDDEN_ROBOT) == []
-    told.until(lambda: phone.js("Boolean(hexapod.projections.places.side)"), what="a drawn side view")
+    phone.js("hexapod.projections.places = {}; hexapod.projections.stale = true; 0")
+    told.until(lambda: phone.js("Object.keys(hexapod.projections.places).length") >= 3, what="the views of this size")
     spot = "hexapod.projections.places.{0}({1})"
     box = "hexapod.projections.pose.box"
     middle = f"[0, 1, 2].map((k) => {box}.reduce((sum, corner) => sum + corner[k] / 8, 0))"

@@ -9,6 +9,7 @@ let table = {};
  * Returns a text with its values filled in; unknown values become a dash.
  * @param {string} key
  * @param {Record<string, any>} [values]
+ * @returns {string}
  */
 export function t(key, values = {}) {
   return (table[key] ?? key).replace(/\{(\w+)[^}]*\}/g, (_, name) => said(values[name] ?? "–"));
@@ -20,6 +21,7 @@ const BUTTONS = { stand: "stand", sit: "sit", recover: "recover", arm: "arm", re
 /**
  * A sentence of the robot, which names commands of a terminal, with the buttons that do the same.
  * @param {any} text
+ * @returns {string}
  */
 export function said(text) {
   const once = String(text).replace("hexapod reset, then hexapod arm", "hexapod reset");
