@@ -97,8 +97,11 @@ class PlannerView:
 
     @property
     def in_neutral_stance(self) -> bool:
-        """True at rest with every foot at its neutral foothold and the body pose at its goal."""
-        return self.walk is not None and self.walk.in_neutral_stance
+        """True at rest with every foot at its neutral foothold, or the place seen instead, and the body pose at its goal.
+
+        On any ground: feet that follow the ground by their contacts count as well.
+        """
+        return self.walk is not None and self.walk.returned
 
     @property
     def lying_down(self) -> bool:

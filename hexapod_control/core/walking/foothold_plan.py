@@ -132,7 +132,7 @@ class FootholdPlan(Copyable):
         self._start: Point | None = None  # [m] in odom, where the robot began to use the map
         self._felt = FELT * max(math.dist((0.0, 0.0), foothold) for foothold in robot.footholds)  # [m]
         self._planted: tuple[bool, ...] = (True,) * len(robot.legs)  # in the last tick
-        self._checked: TerrainGrid | None = None  # by which the neutral footholds were checked last
+        self._checked: float | None = None  # time [s] of the map by which the neutral footholds were checked last
         # [s] for which each foot has felt for unknown ground, 0 in the air; None: it does not
         self._probing: tuple[float | None, ...] = (None,) * len(robot.legs)
         self._origins: tuple[Point, ...] = ((0.0, 0.0),) * len(robot.legs)  # [m] from a foot to where it has lifted off
@@ -179,8 +179,8 @@ class FootholdPlan(Copyable):
             return
         self._since = tuple(since + dt for since in self._since)
         self._ask_again(dt, walk)
-        if self._checked is not self.grid:
-            self._checked = self.grid
+        if self._checked != self.grid.time:
+            self._checked = self.grid.time
             walk.forbidden = frozenset(self.forbidden_neutral(walk))
         if not (walk.stepping or motion.any_in_air):  # the feet stay where they have found a place
             return

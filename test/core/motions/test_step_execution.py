@@ -25,6 +25,7 @@ from hexapod_control.core.motions.motion_steps import (
     RepeatStep,
     RotateStep,
     SitStep,
+    StandStep,
     SwayStep,
     TogetherStep,
     UnpackStep,
@@ -33,6 +34,7 @@ from hexapod_control.core.motions.motion_steps import (
 )
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState
+from hexapod_control.core.sensing.sensor_inputs import Adaptation
 
 NAME = "phantomx"
 
@@ -217,6 +219,18 @@ def test_a_joints_step_moves_the_named_legs_or_all_others_and_legs_that_are_not_
         assert count(ticks, "joints") * DT == pytest.approx(1.5, abs=2.1 * DT)
         expected = [angles.get(leg, angles.get("all", start[k])) for k, leg in enumerate(robot(NAME).leg_names)]
         assert ticks[-1][1].joint_angles == pytest.approx(np.array(expected))
+
+
+def test_a_robot_whose_feet_follow_the_ground_by_their_contacts_ends_standing_too():
+    planner = standing_planner(NAME)
+    planner.sensors.adaptation = Adaptation(touch_down=True)
+    player = MotionPlayer(planner)
+    player.execute(RehearsedMotion(Choreography("test", "", (StandStep(),)), 1.0))
+    for _ in range(round(5.0 / DT)):
+        planner.sensors.contacts.take([10.0] * len(planner.robot.legs))
+        player.step(DT)
+    assert planner.view.walk.motion.terrain is not None
+    assert not player.name
 
 
 def test_a_robot_that_stands_sits_down_before_it_is_packed_and_unpacking_ends_where_it_lies():
