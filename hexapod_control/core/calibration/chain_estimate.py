@@ -47,8 +47,8 @@ class ChainPrior:
     length: float = 0.0015  # [m] of a length, at least
     hip: float = 0.001  # [m] of a hip along each axis
     mounting: float = math.radians(4.0)  # [rad] of the IMU about each axis
-    floor: float = math.radians(0.4)  # [rad] of the floor against the horizontal
-    bump: float = 0.003  # [m] of the floor under a foot
+    floor: float = math.radians(1.0)  # [rad] of the floor against the horizontal
+    bump: float = 0.001  # [m] of the floor under a foot; some are far from it (Student's t)
 
 
 USUAL_NOISE = ChainNoise()

@@ -63,11 +63,11 @@ MIN_WEIGHT = 1e-3
 START_SLIP = 0.001  # [m] before it is found: with a greater one, the wrong feet may seem to hang
 MIN_SLIP = 0.0001  # [m]
 MAX_SLIP = 0.01  # [m]
-PUSHED = 4.0  # factor on the slip that is found: feet slip where wrong zeros push them, which tells nothing
+PUSHED = 8.0  # factor on the slip that is found: feet slip where wrong zeros push them, which tells nothing
 SAME_SLIP = 0.05  # relative change of the slip in a round, up to which it is found
-FLAT = 0.00002  # [m] deviation of the height of a foot from pose to pose
+FLAT = 0.00001  # [m] deviation of the height of a foot from pose to pose
 STIFFER = 0.6  # factor on the deviation of the heights from round to round
-LANDED = 0.0005  # [m] the same from stance to stance, and of a foot that was in the air
+LANDED = 0.0002  # [m] the same from stance to stance, and of a foot that was in the air
 AWAY = 0.1  # weight of a step, as a share of the usual one, below which the foot is then in another place
 LOADS = (0.2, 2.0)  # even shares of the weight, within which the slip depends on the load
 FREEDOM = 2.0  # of Student's t distribution of the steps
@@ -126,6 +126,7 @@ class _Weights:
     feet: Array  # (m, n)
     steps: Array  # (m - 1, n) of the steps along the floor
     heights: Array  # (m - 1, n) of the steps up and down
+    level: Array  # (n,) of the heights in the first pose
     slip: float  # [m] standard deviation of a step along each axis of the floor
     rise: float  # [m] that of a step up or down
 
@@ -182,7 +183,8 @@ class ClosedChains:
         measured = self._measured(poses)
         x = self._start(measured)
         grip = measured.grip
-        weights = _Weights(measured.planted.astype(float), grip, np.ones_like(grip), START_SLIP, START_SLIP)
+        even = np.ones_like(grip)
+        weights = _Weights(measured.planted.astype(float), grip, even, np.ones(self._count), START_SLIP, START_SLIP)
         covariance = np.zeros((0, 0))
         misfit = 1.0
         for _ in range(ROUNDS):
@@ -219,7 +221,8 @@ class ClosedChains:
         x = self._start(measured)
         x = replace(x, rolled=x.rolled + self._residuals(x, joints)[..., :2])
         none = np.zeros((len(joints) - 1, self._count))
-        rows = self._rows(x, measured, _Weights(measured.planted.astype(float), none, none, MIN_SLIP, FLAT))
+        level = np.ones(self._count)
+        rows = self._rows(x, measured, _Weights(measured.planted.astype(float), none, none, level, MIN_SLIP, FLAT))
         pose = rows.pose[..., :6]
         cross = np.swapaxes(pose, 1, 2) @ rows.common
         between = np.swapaxes(cross, 1, 2) @ np.linalg.solve(np.swapaxes(pose, 1, 2) @ pose, cross)
@@ -394,7 +397,8 @@ class ClosedChains:
         misfit = total / max(1.0, float(rows) - found)
         slip = min(max(weights.slip * misfit**0.5, MIN_SLIP), MAX_SLIP)
         rise = max(STIFFER * weights.rise, FLAT)
-        return _Weights(measured.planted * _weight(squares), steps, heights, slip, rise), misfit
+        level = (FREEDOM + 1.0) / (FREEDOM + (x.places[0, :, 2] / self._bump) ** 2)
+        return _Weights(measured.planted * _weight(squares), steps, heights, level, slip, rise), misfit
 
     def _rows(self, x: _Unknowns, measured: _Measured, weights: _Weights) -> _Rows:
         """Weighted residuals and derivatives of the feet and of the IMU."""
@@ -460,7 +464,7 @@ class ClosedChains:
         for first in np.flatnonzero(measured.starts):
             blocks[first] += np.diag(pin)
             slopes[first] += pin * np.concatenate([x.poses[first], np.zeros(3 * n)])
-        level = np.concatenate([np.zeros(6), np.tile((0.0, 0.0, self._bump**-2.0), n)])
+        level = np.concatenate([np.zeros(6), np.outer(weights.level, (0.0, 0.0, self._bump**-2.0)).ravel()])
         blocks[0] += np.diag(level)
         slopes[0] += level * np.concatenate([np.zeros(6), x.places[0].ravel()])
         blocks += np.diag(np.concatenate([np.zeros(6), np.full(3 * n, LOOSE)]))

@@ -189,6 +189,7 @@ def _static(
 ) -> _Static:
     """Fits rests and sweeps of a joint. Each belongs to the side of the play that explains it better."""
     error, torque, way, speed, deviation = _balances(recording, steps, resolution)
+    rounding = resolution / math.sqrt(12.0)
     soft = 1.0 / joint.stiffness
     lag = _lag(response)
     prior = np.diag([1.0 / soft, 1.0 / PRIOR_SLACK, 1.0 / friction.deviation, 1.0 / lag.deviation])
@@ -216,7 +217,9 @@ def _static(
         worse = max(1.0, float(left @ left) / max(1, len(left) - 4))
         residual = float(np.sqrt(np.mean((left * deviation[used]) ** 2)))
         if best is None or cost < best[0]:
-            best = cost, _Static(values, np.linalg.inv(system.T @ system) * worse, residual)
+            # All readings on a side of the play may be rounded alike, as steps and sweeps often meet the same angles.
+            alike = np.diag([rounding / 2.0 / max(float(np.ptp(torque)), 1e-9), rounding / 2.0, 0.0, 0.0]) ** 2
+            best = cost, _Static(values, np.linalg.inv(system.T @ system) * worse + alike, residual)
     assert best is not None
     return best[1]
 

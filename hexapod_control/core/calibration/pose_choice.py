@@ -9,6 +9,7 @@ spares most of the computation, since no pose tells more when more is known (M. 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 
@@ -24,7 +25,7 @@ from hexapod_control.core.robot import Robot
 from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint, static_margin
 from hexapod_control.core.walking.body.pose_feasibility import PoseFeasibility
 
-POSES = 60  # besides the neutral one, before and after them
+POSES = 58  # besides the neutral one, before and after them
 CANDIDATES = 4  # for each pose that is chosen
 SCALE = (0.06, 0.06, 0.06, 0.4, 0.4, 0.4)  # [m, rad] of a direction
 SHARE = 0.85  # of the way to the limits
@@ -35,6 +36,7 @@ CLEARANCE = 0.012  # [m] of body and knees from the ground, and between legs
 BODY_CLEARANCE = 0.004  # [m] of legs from the body, or
 BODY_GAP_SHARE = 0.15  # of their gap in the neutral pose, if that is less
 PATH_POINTS = 7  # that are checked between two poses
+SHORTER_S = 0.01  # by which a way must get shorter
 PACE = (0.055, 0.055, 0.04, 0.35, 0.35, 0.35)  # [m/s, rad/s] of the moves, on average
 
 
@@ -114,16 +116,33 @@ class CalibrationPoses:
         return min(body, *knees)
 
     def _ordered(self, poses: list[BodyPose]) -> list[BodyPose]:
-        """From neutral to the nearest pose each time; over neutral, if the straight way is out of reach."""
+        """From neutral to the nearest pose that is in reach on the straight way; over neutral, if there is none."""
         way = [NEUTRAL]
         left = list(poses)
         while left:
-            near = min(left, key=lambda pose: travel_time(way[-1], pose))
-            left.remove(near)
-            if not self._passable(way[-1], near):
+            left.sort(key=lambda pose: travel_time(way[-1], pose))
+            near = next((pose for pose in left if self._passable(way[-1], pose)), None)
+            if near is None and way[-1] is not NEUTRAL:
                 way.append(NEUTRAL)
+                continue
+            near = near or left[0]
+            left.remove(near)
             way.append(near)
-        return [*way, NEUTRAL]
+        return self._shortened([*way, NEUTRAL])
+
+    def _shortened(self, way: list[BodyPose]) -> list[BodyPose]:
+        """The way with parts of it turned round, as long as that makes it shorter (2-opt, G. Croes, 1958)."""
+        shorter = True
+        while shorter:
+            shorter = False
+            for first, last in itertools.combinations(range(1, len(way) - 1), 2):
+                before, start, end, after = way[first - 1], way[first], way[last], way[last + 1]
+                old = travel_time(before, start) + travel_time(end, after)
+                new = travel_time(before, end) + travel_time(start, after)
+                if new < old - SHORTER_S and self._passable(before, end) and self._passable(start, after):
+                    way[first : last + 1] = way[first : last + 1][::-1]
+                    shorter = True
+        return way
 
     def _passable(self, start: BodyPose, end: BodyPose) -> bool:
         return all(self.fits(start.towards(end, (k + 1) / (PATH_POINTS + 1))) for k in range(PATH_POINTS))

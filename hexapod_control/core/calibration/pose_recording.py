@@ -2,7 +2,8 @@
 """The tour of a self-calibration through its body poses, and what is measured in each.
 
 The body moves slowly from pose to pose over feet that stay planted. In each pose it first comes to rest; then joint
-angles and tilt are averaged. The tour depends on the time alone; what moves meanwhile is left out.
+angles and tilt are averaged. The tour depends on the time alone; what moves meanwhile only tells whether the robot was
+lifted.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ class PoseTour:
         self.planned: list[BodyPose] = []  # poses of the body in those that were measured
         self.moved = 0  # poses in which the body did not rest
         self.lifted = 0  # poses in which the feet did not bear the weight
+        self.tilted: list[tuple[float, Array, Point]] = []  # all times [s], joints and tilts
         self._robot = robot
         self._stance = stance
         self._loads_by_sag = loads_by_sag
@@ -91,6 +93,8 @@ class PoseTour:
         if index != self._index or time >= self.duration:
             self._finish()
             self._index = index
+        if tilt is not None and time < self.duration:
+            self.tilted.append((time, np.array(joints), tilt))
         if 0.0 <= elapsed - self._moves[index] - SETTLE_S <= RECORD_S:
             self._joints.append(np.array(joints))
             if tilt is not None:

@@ -10,6 +10,7 @@ import numpy as np
 from hexapod_control.core.calibration.chain_estimate import ChainEstimate, Mask
 from hexapod_control.core.calibration.pose_recording import PoseTour
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.leg_kinematics import forward
 from hexapod_control.core.kinematics.whole_body import joints_in_pose
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.refusal import Refusal
@@ -20,6 +21,10 @@ MIN_RANGE = math.radians(6.0)  # [rad] planned for a joint, from which on it mus
 MIN_FOLLOWED = 0.3  # of the planned motion
 HELD_UP = math.radians(20.0)  # [rad] of a joint from where it usually is against its plan: play and weight take less
 HELD_SHARE = 0.1  # of the poses
+# The tilt by the IMU is compared with that of the plane through the feet, also while the body moves.
+PART_S = 0.2  # over which both are averaged
+AROUND_PARTS = 40  # before and after, from whose medians a tilt must differ
+LIFTED_TILT = math.radians(4.0)  # [rad] wrong zeros, play and a foot that hangs take up to 2.6 deg
 MIN_TILT = math.radians(3.0)  # [rad] standard deviation of planned roll or pitch, to judge the IMU by
 MAX_TURN = math.radians(25.0)  # [rad] of the IMU about the vertical
 MAX_BUMP = 0.0025  # [m] of the floor under a foot, from the plane through all
@@ -38,7 +43,7 @@ NOTICED = ("foot_hung", "foot_moved", "floor_tilted")  # what these name is in t
 
 def tour_finding(robot: Robot, tour: PoseTour) -> Refusal | None:
     """Why the measurements of a tour are not used; None if they are."""
-    return _imu(tour) or _joints(robot, tour) or _rest(tour)
+    return _imu(tour) or _joints(robot, tour) or _rest(tour) or _lift(robot, tour)
 
 
 def _rest(tour: PoseTour) -> Refusal | None:
@@ -49,6 +54,46 @@ def _rest(tour: PoseTour) -> Refusal | None:
         return None
     text = "the body did not come to rest in {count} of {all} poses: is the robot touched, or a servo oscillating?"
     return Refusal("tour_restless", text, count=tour.moved, all=len(tour.poses))
+
+
+def _lift(robot: Robot, tour: PoseTour) -> Refusal | None:
+    """Whether the body tilted against its feet for a while, as one that is lifted between two poses."""
+    parts: dict[int, list[int]] = {}
+    for row, (time, _, _) in enumerate(tour.tilted):
+        parts.setdefault(int(time / PART_S), []).append(row)
+    if len(parts) < AROUND_PARTS:
+        return None
+    joints = np.array([np.mean([tour.tilted[row][1] for row in rows], axis=0) for rows in parts.values()])
+    tilts = np.array([np.mean([tour.tilted[row][2] for row in rows], axis=0) for rows in parts.values()])
+    apart = _apart(robot, joints, tilts)
+    off = [
+        min(float(np.linalg.norm(apart[k] - np.median(part, axis=0))) for part in sides)
+        for k in range(len(apart))
+        for sides in ((apart[max(0, k - AROUND_PARTS) : k + 1], apart[k : k + AROUND_PARTS + 1]),)
+    ]
+    worst = int(np.argmax(off))
+    if off[worst] <= LIFTED_TILT:
+        return None
+    text = (
+        "the body tilted by {degrees:.0f} deg against its feet {seconds:.0f} s after the start: was it lifted or "
+        "pushed? Put it down and repeat"
+    )
+    return Refusal("tour_tilted", text, degrees=math.degrees(off[worst]), seconds=PART_S * list(parts)[worst])
+
+
+def _apart(robot: Robot, joints: Array, tilts: Array) -> Array:
+    """Roll and pitch (m, 2) [rad] by the IMU against those of the plane through the feet, at joints (m, n, 3) [rad].
+
+    A servo or an IMU that reports late makes a difference in proportion to the speed, which is taken off.
+    """
+    feet = np.array([forward(robot, angles) for angles in joints])
+    from_middle = feet - feet.mean(1, keepdims=True)
+    slopes = (np.linalg.pinv(from_middle[..., :2]) @ from_middle[..., 2:])[..., 0]
+    planes = np.arctan(slopes[:, ::-1] * (-1.0, 1.0))
+    speeds = np.gradient(planes, axis=0)
+    apart: Array = tilts - planes
+    apart = apart - np.median(apart, axis=0)
+    return apart - speeds * ((speeds * apart).sum() / max(float((speeds**2).sum()), 1e-12))
 
 
 def _imu(tour: PoseTour) -> Refusal | None:

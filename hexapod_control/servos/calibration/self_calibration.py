@@ -310,6 +310,8 @@ def _for_tour(robot: Robot, estimate: ChainEstimate, used: Array, loads: Array) 
     jacobians = np.array([foot_jacobian(leg, at) for leg, at in zip(robot.legs, angles, strict=True)])
     give = np.array([compliance(leg, at)[2, 2] for leg, at in zip(robot.legs, angles, strict=True)])
     lower = give * (1.0 - loads.mean(0) / loads.mean()) * robot.mass * GRAVITY / len(robot.legs)
+    height = np.linalg.norm(jacobians[:, 2] * estimate.deviations.zeros, axis=1)
+    lower = np.maximum(lower, (loads == 0.0).mean(0) * height)
     known = np.einsum("nj,nj->n", jacobians[:, 2], zeros - used)  # lower than in that tour, by the estimate
     plane = np.column_stack([robot.footholds, np.ones(len(angles))])
     known -= plane @ np.linalg.lstsq(plane, known, rcond=None)[0]  # height and tilt of the body share no load

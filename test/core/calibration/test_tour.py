@@ -133,6 +133,23 @@ def test_a_body_that_does_not_rest_and_a_robot_that_is_lifted_are_named():
     assert "the body did not come to rest in" in str(tour_finding(hidden.robot, shaking))
 
 
+@pytest.mark.parametrize(("degrees", "named"), [(6.0, True), (2.0, False)])
+def test_a_body_that_tilts_against_its_feet_between_two_poses_is_named_while_a_late_imu_is_not(degrees, named):
+    hidden = quiet()
+    goals = PoseTour(*chosen())
+
+    def lifted(time, _):
+        roll, pitch = hidden.tilt(goals.goal(max(0.0, time - 0.15)))
+        return hidden.joints(goals.goal(time)), (roll + math.radians(degrees) * (12.3 < time < 13.5), pitch), None
+
+    finding = tour_finding(hidden.robot, toured(hidden, lifted))
+    assert (finding is not None) == named
+    if named:
+        assert f"the body tilted by {finding.values['degrees']:.0f} deg against its feet" in str(finding)
+        assert finding.values["degrees"] == pytest.approx(degrees, abs=1.5)
+        assert finding.values["seconds"] == pytest.approx(12.9, abs=0.9)
+
+
 def test_feet_that_bear_load_stand_and_a_robot_at_rest_stands_on_three_at_least():
     hidden = quiet()
     for loads, standing in (
