@@ -136,10 +136,10 @@ class CalibrationPoses:
         while shorter:
             shorter = False
             for first, last in itertools.combinations(range(1, len(way) - 1), 2):
-                before, start, end, after = way[first - 1], way[first], way[last], way[last + 1]
-                old = travel_time(before, start) + travel_time(end, after)
-                new = travel_time(before, end) + travel_time(start, after)
-                if new < old - SHORTER_S and self._passable(before, end) and self._passable(start, after):
+                cuts = ((way[first - 1], way[first]), (way[last], way[last + 1]))
+                joins = ((way[first - 1], way[last]), (way[first], way[last + 1]))
+                saved = sum(travel_time(*move) for move in cuts) - sum(travel_time(*move) for move in joins)
+                if saved > SHORTER_S and all(self._passable(*move) for move in joins):
                     way[first : last + 1] = way[first : last + 1][::-1]
                     shorter = True
         return way
