@@ -16,8 +16,8 @@ step is inversely proportional to the load, and few steps go far (Student's t): 
 off something, is one such step, after which it stands elsewhere. How far feet slip is estimated, so that the residuals
 are as large as they should be; heights are as free at first, and get stiffer round by round, since a step that is
 spread over many poses would be taken for wrong zeros. The weight of a foot falls with its residual (Geman-McClure): one
-that hangs in the air does not count. Corrections and heights have priors. Gauss-Newton eliminates body and feet pose by pose,
-from the first to the last; what remains is the inverse of the covariance of the corrections.
+that hangs in the air does not count. Corrections and heights have priors. Gauss-Newton eliminates body and feet pose by
+pose, from the first to the last; what remains is the inverse of the covariance of the corrections.
 References: J. Hollerbach, W. Khalil, M. Gautier, "Model Identification", Springer Handbook of Robotics, 2016;
 Z. Zhang, "Parameter estimation techniques", Image and Vision Computing 15, 1997 (weights).
 
