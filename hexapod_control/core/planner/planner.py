@@ -97,7 +97,7 @@ class PlannerView:
 
     @property
     def in_neutral_stance(self) -> bool:
-        """True at rest with every foot at its neutral foothold, or the place seen instead, and the body pose at its goal.
+        """True at rest with all feet at their neutral footholds, or the places seen instead, and the body at its goal.
 
         On any ground: feet that follow the ground by their contacts count as well.
         """
