@@ -99,7 +99,9 @@ class Robots:
 
 def specs(name, **given):
     robot = load("phantomx")
-    args = parser("sim").parse_args(["sim", "--namespace", name])
+    args = parser("sim").parse_args(
+        ["sim", "--namespace", name, "--odometry", "legs"]
+    )  # of which the turn is calibrated
     run = cli_run.SimulationRun(args, robot, gaits(robot.robot)["tripod"], WorldSettings(), given)
     return run.specs(Path())
 

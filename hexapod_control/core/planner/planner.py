@@ -97,10 +97,7 @@ class PlannerView:
 
     @property
     def in_neutral_stance(self) -> bool:
-        """True at rest with all feet at their neutral footholds, or the places seen instead, and the body at its goal.
-
-        On any ground: feet that follow the ground by their contacts count as well.
-        """
+        """True at rest with all feet at their neutral footholds, or the places seen instead, whatever the ground."""
         return self.walk is not None and self.walk.returned
 
     @property

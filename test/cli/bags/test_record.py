@@ -312,6 +312,15 @@ def test_ctrl_c_and_the_key_write_bags(bench, tmp_path):
         os.close(slave)
 
 
+@pytest.mark.process
+def test_a_last_bag_that_cannot_be_written_is_reported_and_ends_with_code_one(bench, tmp_path):
+    process = begin(out := tmp_path / "out.txt", "record", "--namespace", "r", "--out", "/proc/bags")
+    publish_once(bench)
+    process.send_signal(signal.SIGINT)
+    out, code = result_of(process, out)
+    assert code == 1 and "no bag can be written there" in out and "Traceback" not in out
+
+
 def test_a_bag_of_which_nothing_can_be_played_fails(bag, monkeypatch, capsys):
     monkeypatch.setattr(bag_player, "message_class", lambda kind: None)
     assert main(["replay", str(bag.path), "--speed", "20"]) == 1
