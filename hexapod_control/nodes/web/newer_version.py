@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a newer version exists, when somebody asks: by the checkout it was installed from, or by the lists of apt.
+"""Whether a newer version exists, on request: by the checkout it was installed from, or by the lists of apt.
 
 Nothing is asked of another machine by itself; a package of apt is compared with the lists of the last `apt update`.
 """
