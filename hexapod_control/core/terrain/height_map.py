@@ -8,7 +8,8 @@ lowest surface that hangs over it. A cell that was never seen is NaN: unknown is
    begins above it, or above the sensor, hangs over it. The ground of a cell is the mean of its uppermost points: with
    a riser in the cell that is the tread above it.
 2. The median difference between the scan and the map is the drift of odom in z since the last scan. It moves the map,
-   as the newest scan fits the feet; a scan older than the map moves instead.
+   as the newest scan fits the feet; a scan older than the map moves instead. Steep faces tell the drift in x and y
+   (`steep_faces.py`), by which the map as a whole moves.
 3. Cells that agree are fused like a Kalman filter. Where they do not, the newer measurement replaces the older one: an
    edge stays sharp although odom drifts.
 4. A ray that passes through what stands in the map as ground shows that there is none: such a cell is lowered to the
@@ -27,6 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.terrain.steep_faces import Faces, SteepFaces, faces
 
 # Deviation of a point, from sensor and pose.
 RANGE_NOISE = 0.01  # [1] of the distance, along the ray
@@ -42,7 +44,8 @@ MAX_RANGE = 5.0  # [m]
 # Drift of a scan against the map
 MIN_MATCHED_CELLS = 30
 MAX_DRIFT = 0.06  # [m]
-MATCH_SHARE = 0.5  # of the drift that is corrected in one scan
+MATCH_SHARE = 0.5  # of the drift that is corrected in one scan: in z ...
+SLIDE_SHARE = 0.5  # ... and along x and y
 # Cells that rays pass under
 CARVED_CELLS = 12  # before the point that was measured
 CARVING_SCANS = 3  # in which all rays have had their turn, as they are many
@@ -117,6 +120,7 @@ class _Columns(NamedTuple):
     ground: Array  # (k,) [m]; NaN: only something above it was seen
     variance: Array  # (k,) [m^2]
     ceiling: Array  # (k,) [m]; NaN: nothing was seen above the ground
+    faces: Faces
 
 
 class HeightMap:
@@ -129,6 +133,8 @@ class HeightMap:
         self._headroom = headroom
         self.time = -math.inf  # [s] of the newest scan
         self.bias = 0.0  # [m] by which the sensors see the ground higher than the feet feel it
+        self._faces = SteepFaces(cell, cells)
+        self.offset = np.zeros(2)  # [m] of the map in odom: the drift of odom since the beginning, as far as known
         self._low = np.array((-(cells // 2), -(cells // 2)))  # index (x, y) of the first cell inside
         self._at: tuple[float, float] | None = None  # [m] where the robot was at the last move
         self._way = 0.0  # [m] of the robot
@@ -145,19 +151,21 @@ class HeightMap:
         if self._at is not None:
             self._way += math.dist(self._at, (x, y))
         self._at = (x, y)
-        low = np.array((math.floor(x / self.cell), math.floor(y / self.cell))) - self._cells // 2
+        low = np.floor((np.array(self._at) - self.offset) / self.cell).astype(int) - self._cells // 2
         kept = [_indices(low[axis], self._cells) == _indices(self._low[axis], self._cells) for axis in (0, 1)]
         self._low = low
         forgotten = ~np.outer(kept[1], kept[0]).ravel()
         for layer in (self._ground, self._variance, self._ceiling, self._time):
             layer[forgotten] = np.nan
+        self._faces.forget(forgotten)
 
     def insert(self, points: Array, origin: ArrayLike, time: float) -> None:
         """Processes a scan: points (n, 3) [m] in odom, seen from `origin` (3,) [m] at `time` [s].
 
         Scans may come late and out of order. Points that are not finite, too far away or outside are left out.
         """
-        columns = self._columns(points, np.asarray(origin, dtype=float))
+        points = self._on_map(points)
+        columns = self._columns(points, self._on_map(origin))
         drift = self._drift(columns)
         newest = time >= self.time
         if drift is not None and newest:
@@ -166,7 +174,10 @@ class HeightMap:
         error = (drift or 0.0) * (1.0 - MATCH_SHARE if newest else 1.0)
         self._fuse(columns.cells, columns.ground - error, columns.variance, time)
         if newest:
-            self._carve(points, np.asarray(origin, dtype=float), self.bias + error)
+            self._carve(points, self._on_map(origin), self.bias + error)
+            shift = SLIDE_SHARE * self._faces.drift(columns.faces)
+            self._faces.remember(columns.faces, shift)
+            self.offset += shift
         self._hang(columns.cells, columns.ceiling)
         self.time = max(self.time, time)
 
@@ -175,7 +186,7 @@ class HeightMap:
 
         What the sensors see higher or lower than all feet feel is their error, and corrected from then on.
         """
-        points = np.asarray(points, dtype=float).reshape(-1, 3)
+        points = self._on_map(points)
         points = points[self._inside(points)]
         if not len(points):
             return
@@ -194,7 +205,7 @@ class HeightMap:
 
         Points and origin as for `insert`.
         """
-        return self._drift(self._columns(points, np.asarray(origin, dtype=float)))
+        return self._drift(self._columns(self._on_map(points), self._on_map(origin)))
 
     def heights(self, x: ArrayLike, y: ArrayLike) -> Array:
         """Heights [m] of the ground at points [m] of odom, in their shape; NaN where it is unknown."""
@@ -210,7 +221,7 @@ class HeightMap:
 
     def grid(self) -> TerrainGrid:
         """Returns the map as values."""
-        x, y = (self._low + 0.5) * self.cell
+        x, y = (self._low + 0.5) * self.cell + self.offset
         ground, deviation, ceiling = map(self._unrolled, (self._ground, self._deviation(), self._ceiling))
         return TerrainGrid((float(x), float(y)), self.cell, ground, deviation, ceiling, self.time)
 
@@ -222,9 +233,14 @@ class HeightMap:
         return np.roll(layer.reshape(self._cells, self._cells), (rows, columns), (0, 1))
 
     def _read(self, layer: Array, x: ArrayLike, y: ArrayLike) -> Array:
-        x, y = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
+        x, y = np.broadcast_arrays(np.asarray(x, float) - self.offset[0], np.asarray(y, float) - self.offset[1])
         inside = self._inside(np.stack((x, y), axis=-1))
         return np.where(inside, layer[self._index(np.where(inside, x, 0.0), np.where(inside, y, 0.0))], np.nan)
+
+    def _on_map(self, points: ArrayLike) -> Array:
+        """Points (n, 3) [m] of odom, or one of them, on the map."""
+        on_map: Array = np.asarray(points, dtype=float) - (*self.offset, 0.0)
+        return on_map
 
     def _inside(self, points: Array) -> NDArray[np.bool_]:
         """Which points (..., >= 2) [m] lie in the grid."""
@@ -241,7 +257,6 @@ class HeightMap:
 
     def _columns(self, points: Array, origin: Array) -> _Columns:
         """Sorts a scan into cells."""
-        points = np.asarray(points, dtype=float).reshape(-1, 3)
         away = points - origin
         with np.errstate(invalid="ignore"):
             usable = self._inside(points) & ((away * away).sum(axis=1) < MAX_RANGE**2)
@@ -249,11 +264,13 @@ class HeightMap:
         away = away[usable]
         if not len(points):
             nothing = np.empty(0)
-            return _Columns(np.empty(0, dtype=np.intp), nothing, nothing, nothing)
+            none = np.empty(0, dtype=np.intp)
+            return _Columns(none, nothing, nothing, nothing, Faces(none, np.empty((0, 2))))
         cells = self._index(points[:, 0], points[:, 1])
         order = np.lexsort((points[:, 2], cells))
         cells = cells[order]
-        z = points[order, 2] - self.bias
+        points = points[order]
+        z = points[:, 2] - self.bias
         away = away[order]
         first = np.concatenate(([True], cells[1:] != cells[:-1]))
         starts = np.flatnonzero(first)
@@ -278,12 +295,13 @@ class HeightMap:
             np.where(seen, ground, np.nan),
             np.where(seen, variance, np.nan),
             np.where(np.isfinite(ceiling), ceiling, np.nan),
+            faces(points, starts, cells),
         )
 
     def _carve(self, points: Array, origin: Array, error: float) -> None:
         """Lowers cells under which rays pass to points (n, 3) [m], which lie too high by an error [m]."""
         self._scans += 1
-        points = np.asarray(points, dtype=float).reshape(-1, 3)[self._scans % CARVING_SCANS :: CARVING_SCANS]
+        points = points[self._scans % CARVING_SCANS :: CARVING_SCANS]
         points = points[points[:, 2] - error < np.fmax.reduce(self._ground, initial=-np.inf) - CARVE_MARGIN]
         away = points - origin
         distance = np.linalg.norm(away, axis=1)
