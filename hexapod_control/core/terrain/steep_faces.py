@@ -124,5 +124,6 @@ def _shift(normals: Array, errors: Array) -> Array:
     for _ in range(ITERATIONS):
         weights = NOISE / np.maximum(np.abs(errors - normals @ shift), NOISE)
         weighted = weights[:, np.newaxis] * normals
-        shift = np.linalg.solve(weighted.T @ normals + STANDSTILL * np.eye(2), weighted.T @ errors)
+        solved = np.linalg.solve(weighted.T @ normals + STANDSTILL * np.eye(2), weighted.T @ errors)
+        shift = np.asarray(solved, dtype=float)
     return shift
