@@ -18,6 +18,8 @@ from hexapod_control.core.kinematics.support_detection import detect_support
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.planner.requests import (
     FeetMoveRequest,
+    GuidedFootOverGroundRequest,
+    GuidedFootRequest,
     JointMoveRequest,
 )
 from hexapod_control.core.posture.posture_sequences import PostureSequences
@@ -25,10 +27,11 @@ from hexapod_control.core.posture.stand_up import lying_offset
 from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
 from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Point, Robot, Vector
+from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind
 from hexapod_control.core.statics.static_stability import MIN_SUPPORTING_FEET
 from hexapod_control.core.terrain.foothold_choice import Missing
 from hexapod_control.core.walking.foothold_plan import FootholdPlan, in_words
-from hexapod_control.core.walking.guided_legs import CLEARANCE_HEIGHT, FootGoal, contact_point
+from hexapod_control.core.walking.guided_legs import CLEARANCE_HEIGHT, BallCenter, FootGoal, GroundPoint, contact_point
 from hexapod_control.core.walking.walk_controller import WalkController
 
 STAYS = 0.005  # [m] from where it stands, up to which a foot stays on the ground that bears it
@@ -65,12 +68,22 @@ def move_refusal(
 
 
 def guide_foot(
-    walk: WalkController, footholds: FootholdPlan, leg: int, goal: FootGoal, joints: Sequence[LegJoints]
+    request: GuidedFootRequest | GuidedFootOverGroundRequest,
+    walk: WalkController,
+    footholds: FootholdPlan,
+    joints: Sequence[LegJoints],
 ) -> Refusal | None:
-    """Guides the foot of a leg (row) to a goal, unless it would stand where the map does not permit it.
+    """Guides a foot to the requested goal, unless it would stand where the map does not permit it.
 
     `joints` (n, 3) [rad] are the present angles.
     """
+    leg = request.leg
+    goal: FootGoal
+    match request:
+        case GuidedFootRequest():
+            goal = BallCenter(*request.ball_center)
+        case GuidedFootOverGroundRequest():
+            goal = GroundPoint(*request.point)
     point = contact_point(footholds.robot, leg, goal, walk.body.pose.now)
     return _refused({leg: point}, walk, footholds) or walk.guide_foot(leg, goal, joints)
 
@@ -97,6 +110,16 @@ def leg_change_refusal(walk: WalkController, footholds: FootholdPlan) -> Refusal
     """Why the legs that walk cannot change here, for which all feet have to stand on their neutral footholds."""
     found = footholds.forbidden_neutral(walk)
     return next((_refusal(footholds.robot.leg_names[leg], missing) for leg, missing in found.items()), None)
+
+
+def kept_feet(walk: WalkController, robot: Robot) -> Mishap | None:
+    """What a robot says that lies down with feet that do not return to their neutral footholds; None if they do."""
+    if walk.gave_up:
+        why = "the feet have not met the places that the map shows for them"
+        return Mishap(MishapKind.NO_FOOTHOLD, f"{why}: the robot sits down with its feet where they stand")
+    kept = ", ".join(f"{robot.leg_names[leg]} ({in_words(missing)})" for leg, missing in walk.forbidden.items())
+    text = f"the map shows no neutral foothold for {kept}: the robot sits down with these feet where they stand"
+    return Mishap(MishapKind.NO_FOOTHOLD, text) if kept else None
 
 
 def _new_contacts(

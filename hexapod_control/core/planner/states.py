@@ -23,7 +23,7 @@ from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints, clamp
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose
-from hexapod_control.core.planner.given_places import guide_foot, move_refusal, standing_places, whole_body_move
+from hexapod_control.core.planner import given_places
 from hexapod_control.core.planner.requests import (
     BodyPoseRequest,
     FeetMoveRequest,
@@ -53,11 +53,10 @@ from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
 from hexapod_control.core.posture.walking_legs import WalkingLegs
 from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.sensing.mishap_watch import MishapWatch
+from hexapod_control.core.sensing.mishap_watch import Mishap, MishapWatch
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 from hexapod_control.core.statics.static_stability import direction_inwards
 from hexapod_control.core.walking.foothold_plan import FootholdPlan
-from hexapod_control.core.walking.guided_legs import BallCenter, GroundPoint
 from hexapod_control.core.walking.walk_controller import WalkController
 from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
@@ -283,14 +282,15 @@ class Lying(AtRest):
         """Stands up or starts a whole-body move; measured joints replace the planned ones."""
         match request:
             case StandRequest():
-                places = standing_places(context.footholds, context.sequences, context.joints)
+                places = given_places.standing_places(context.footholds, context.sequences, context.joints)
                 if isinstance(places, Refusal):
                     return StateReply(self, places)
                 gait = context.settings.selection.most_stable
                 moves, walk = context.sequences.getting_up(context.joints, gait, places)
                 return StateReply(Transition(RobotState.RISING, moves, walk))
             case FeetMoveRequest() | JointMoveRequest():
-                return StateReply(WholeBodyMove(whole_body_move(request, context.robot, context.joints, NEUTRAL)))
+                move = given_places.whole_body_move(request, context.robot, context.joints, NEUTRAL)
+                return StateReply(WholeBodyMove(move))
             case MeasuredJoints(joints):
                 context.restart_from(joints)
                 return StateReply(self)
@@ -308,6 +308,7 @@ class Transition(Copyable):
     then: StandRequest | SitRequest | None = None  # request to handle when the robot stands
     pace_goal: float = 1.0  # 0 while halted
     origin: PoseOrigin = PoseOrigin.REQUESTED
+    mishap: Mishap | None = None  # what it says meanwhile
     walk: None = None
 
     @property
@@ -415,21 +416,17 @@ class OnFeet(Copyable):
                 walk.settle(NEUTRAL)
             case HaltRequest():
                 self._halt()
-            case VelocityRequest(twist) if context.feedback.progress.refused.refuses(
-                twist
-            ) or context.footholds.refused.refuses(twist):
-                pass
             case VelocityRequest(twist):
-                self._follow(twist, context)
+                refused = context.feedback.progress.refused, context.footholds.refused
+                if not any(course.refuses(twist) for course in refused):
+                    self._follow(twist, context)
             case NeutralStanceRequest():
                 walk.settle(NEUTRAL)
                 self._leave_taken_over_pose(context)
             case BodyPoseRequest(pose, duration):
                 return StateReply(self, self._go_to_pose(pose, duration, context.joints))
-            case GuidedFootRequest(leg, center):
-                return StateReply(self, guide_foot(walk, context.footholds, leg, BallCenter(*center), context.joints))
-            case GuidedFootOverGroundRequest(leg, point):
-                return StateReply(self, guide_foot(walk, context.footholds, leg, GroundPoint(*point), context.joints))
+            case GuidedFootRequest() | GuidedFootOverGroundRequest():
+                return StateReply(self, given_places.guide_foot(request, walk, context.footholds, context.joints))
             case FeetMoveRequest() | JointMoveRequest():
                 return self._move(request, context)
             case _:
@@ -440,9 +437,9 @@ class OnFeet(Copyable):
         now = self.walk
         if self.then is not None or not now.still:
             return StateReply(self, not_at_rest(self.robot_state))
-        if no_place := move_refusal(request, now, context.footholds, context.joints):
+        if no_place := given_places.move_refusal(request, now, context.footholds, context.joints):
             return StateReply(self, no_place)
-        move = whole_body_move(request, context.robot, context.joints, now.body.pose.now)
+        move = given_places.whole_body_move(request, context.robot, context.joints, now.body.pose.now)
         return StateReply(WholeBodyMove(move, origin=self.origin))
 
     def _follow(self, twist: Twist, context: PlannerContext) -> None:
@@ -508,11 +505,14 @@ class OnFeet(Copyable):
         else:
             self.robot_state = RobotState.STANDING if now.at_rest else RobotState.WALKING
         if self.then is not None:
-            if now.speed.halted or now.body.pose.standing_goal != NEUTRAL:
+            if now.speed.halted:
                 walk.drive(ZERO)
+            if now.body.pose.standing_goal != NEUTRAL:
                 walk.settle(NEUTRAL)
             if self._in_place(context):
-                return Transition(RobotState.SINKING, context.sequences.lying_down(walk), None)
+                context.footholds.lie_down(walk)
+                moves = context.sequences.lying_down(walk)
+                return Transition(RobotState.SINKING, moves, None, mishap=given_places.kept_feet(walk, context.robot))
         recover_margin(walk, plan, dt, context.settings.margin)
         return self
 
@@ -563,12 +563,8 @@ class WholeBodyMove(Copyable):
     def handle(self, request: Request, context: PlannerContext) -> StateReply:
         """Stops the move; stand and sit are handled once it has come to rest."""
         match request:
-            case StandRequest() | SitRequest():
-                self.then = request
-                self.pace_goal = 0.0
-                return StateReply(self)
-            case HaltRequest():
-                self.then = None
+            case StandRequest() | SitRequest() | HaltRequest():
+                self.then = None if isinstance(request, HaltRequest) else request
                 self.pace_goal = 0.0
                 return StateReply(self)
             case _:

@@ -69,6 +69,7 @@ DOUBTED = 3  # ... of which so many do not fit a map that is not used any more; 
 MISFIT = 0.025  # [m] between a foot and the ground on the map
 EVIDENCE_S = 1.0  # for which each newer map has to show a foothold where there was none ...
 EVIDENCE_MAPS = 5  # ... at least so many maps
+RETURN_CYCLES = 3  # of the gait, in which each foot of a robot at rest has at least two steps to its place
 PROBED_S = 0.4  # without contact, after which a foot has found no ground: it sinks SEEN_DEPTH in half of it
 
 
@@ -136,6 +137,8 @@ class FootholdPlan(Copyable):
         # [s] for which each foot has felt for unknown ground, 0 in the air; None: it does not
         self._probing: tuple[float | None, ...] = (None,) * len(robot.legs)
         self._origins: tuple[Point, ...] = ((0.0, 0.0),) * len(robot.legs)  # [m] from a foot to where it has lifted off
+        self._borne: tuple[Point, ...] = ()  # [m] in odom, where the feet stood when the robot lay down
+        self._returning = 0.0  # [s] for which the robot has stepped on the spot
         self._unsupported: int | None = None  # leg (row) whose foot has found no ground, until it goes back
 
     def see(self, grid: TerrainGrid | None, base: FramePose | None) -> None:
@@ -171,6 +174,9 @@ class FootholdPlan(Copyable):
         """
         motion = walk.motion
         self._probe(dt, walk, touching)
+        self._return(dt, walk)
+        if motion.running:
+            self._borne = ()
         self._age += dt
         if self.sight is not Sight.NONE and self._age > OLD_S:
             self._turn_to(Sight.LOST)
@@ -181,7 +187,7 @@ class FootholdPlan(Copyable):
         self._ask_again(dt, walk)
         if self._checked != self.grid.time:
             self._checked = self.grid.time
-            walk.forbidden = frozenset(self.forbidden_neutral(walk))
+            walk.forbidden = self.forbidden_neutral(walk)
         if not (walk.stepping or motion.any_in_air):  # the feet stay where they have found a place
             return
         landed = self._landed(motion, touching)
@@ -218,11 +224,22 @@ class FootholdPlan(Copyable):
     ) -> Missing | None:
         """Why the map that is used does not permit a foot at (x, y, z) [m] in base_footprint; None: it does.
 
+        It does where a foot stood when the robot lay down.
+
         `placement` is that of the body, `standing` are the feet [m] on the ground; `unknown` is whether ground that is
         unknown is forbidden, too.
         """
         view = self._view(placement, standing) if self.sight is Sight.USED else None
-        return None if view is None else forbidden(view, self.robot, at, unknown=unknown)
+        if view is None:
+            return None
+        place = view.to_odom(*at)[:2]
+        borne = any(math.dist(place, foot) < self.robot.foot_radius for foot in self._borne)
+        return None if borne else forbidden(view, self.robot, at, unknown=unknown)
+
+    def lie_down(self, walk: WalkController) -> None:
+        """Keeps where the feet of a robot stand that lies down from now on: this ground has borne it."""
+        view = self._view(walk.body.placement, ())
+        self._borne = () if view is None else tuple(view.to_odom(*foot.at)[:2] for foot in walk.motion.feet)
 
     def forbidden_neutral(self, walk: WalkController) -> dict[int, Missing]:
         """The legs, by row, whose neutral foothold the map does not permit, except those that stand there."""
@@ -300,7 +317,14 @@ class FootholdPlan(Copyable):
         self._since = (math.inf,) * len(self.robot.legs)
         self._checked = None
         walk.motion.seen = ()
-        walk.forbidden = frozenset()
+        walk.forbidden = {}
+
+    def _return(self, dt: float, walk: WalkController) -> None:
+        """Halts a robot at rest whose feet do not meet their places in RETURN_CYCLES of steps on the spot."""
+        motion = walk.motion
+        self._returning = self._returning + dt if motion.running and motion.twist_is_zero else 0.0
+        if self._returning > RETURN_CYCLES * motion.clock.gait.cycle * walk.speed.swing_time:
+            walk.give_up()
 
     def _probe(self, dt: float, walk: WalkController, touching: Sequence[bool] | None) -> None:
         """Holds the other feet while one feels for unknown ground, and stops the walk if it finds none."""

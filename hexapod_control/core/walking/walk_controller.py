@@ -36,6 +36,7 @@ from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.robot import Point, Robot
 from hexapod_control.core.statics.leg_compliance import compensated_twist, friction_lag
 from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint
+from hexapod_control.core.terrain.foothold_choice import Missing
 from hexapod_control.core.walking import guided_legs
 from hexapod_control.core.walking.body.body_control import BodyControl
 from hexapod_control.core.walking.body.body_levelling import LEVEL, Tilt
@@ -84,7 +85,8 @@ class WalkController(Copyable):
         self.strides = StrideControl(capabilities)
         self.last_strides = Strides(capabilities.stances.at(self.body.height), self.strides.regions)
         self.wanted = ZERO  # what the speed limits allow of the command
-        self.forbidden: frozenset[int] = frozenset()  # legs (rows) whose neutral foothold the map does not permit
+        self.forbidden: Mapping[int, Missing] = MappingProxyType({})  # neutral footholds of these legs (rows)
+        self.gave_up = False  # whether the feet stay where they stand, as they have not met their places
         self._foothold_radius = capabilities.robot.foothold_radius
         self._correction = ZERO  # of the feet's twist, as shares of the foot speed [1, 1, rad/m]
         self.body.sway.prepare(pose, gait.sway)
@@ -93,7 +95,10 @@ class WalkController(Copyable):
     # --- requests ------------------------------------------------------------------------------------
 
     def drive(self, command: Twist) -> None:
-        """Follows a twist from now on; zero returns the feet to their neutral footholds."""
+        """Follows a twist from now on; zero returns the feet to their neutral footholds, unless they gave that up."""
+        if self.gave_up and command.is_zero:
+            return
+        self.gave_up = False
         if self.motion.guiding and not command.is_zero:
             self.release()
         self.speed.drive(command)
@@ -114,6 +119,11 @@ class WalkController(Copyable):
             placement = self.body.placement
             robot = self._capabilities.robot
             guided_legs.separate(robot, motion.feet, deadlock, self.regions, placement, self.forbidden)
+
+    def give_up(self) -> None:
+        """Halts a robot at rest whose feet have not met their places; they stay until it is to walk or to lie down."""
+        self.halt()
+        self.gave_up = True
 
     def hold_feet(self, heights: Mapping[int, float] = MappingProxyType({})) -> None:
         """Leaves all feet where they are until the next command; `heights` [m] are those of feet in the air, by leg."""
@@ -217,14 +227,14 @@ class WalkController(Copyable):
 
     @property
     def returned(self) -> bool:
-        """True at rest with every foot near its neutral foothold, or the place seen instead, the body in its pose."""
-        near = self.motion.distance_from_neutral(self.regions) <= NEUTRAL_TOLERANCE
+        """True at rest with the body in its pose, and every foot near its neutral foothold or where it is to stay."""
+        near = self.gave_up or self.motion.distance_from_neutral(self.regions) <= NEUTRAL_TOLERANCE
         return self.at_rest and near and self.body.settled
 
     @property
     def in_neutral_stance(self) -> bool:
         """As `returned`, on ground that counts as flat."""
-        return self.returned and not self.motion.terrain
+        return self.returned and not self.gave_up and not self.motion.terrain
 
     # --- speed limits --------------------------------------------------------------------------------
 

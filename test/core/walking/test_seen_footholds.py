@@ -174,8 +174,12 @@ def at_the_edge():
     return planner, here
 
 
-def rested(planner, here, grid, seconds, done=lambda: False):
-    """Lets a robot that does not walk go on for some seconds; no foot stands beyond the edge of the table meanwhile."""
+def rested(planner, here, grid, seconds, done=lambda: False, noise=0.0):
+    """Lets a robot that does not walk go on for some seconds; no foot stands beyond the edge of the table meanwhile.
+
+    Each map has its own noise [m].
+    """
+    rng = np.random.default_rng(1)
     for k in range(round(seconds / DT)):
         joints = planner.view.joint_angles.tolist()
         support = detect_support(planner.robot, joints, planner.view.body_pose)
@@ -184,7 +188,8 @@ def rested(planner, here, grid, seconds, done=lambda: False):
         c, s = math.cos(here.yaw), math.sin(here.yaw)
         height = support.pose.z + planner.robot.walk.height
         base = np.array(((c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0))), np.array((here.x, here.y, height))
-        planner.see(replace(grid, time=1000.0 + DT * k), base)
+        heights = grid.ground + rng.normal(0.0, noise, grid.ground.shape) if noise else grid.ground
+        planner.see(replace(grid, ground=heights, time=1000.0 + DT * k), base)
         planner.step(DT)
         if done():
             return True
@@ -205,6 +210,15 @@ def test_at_an_edge_a_robot_sits_down_and_stands_up_with_its_feet_on_the_table_a
     for leg, (foot, place) in enumerate(zip(walk_of(planner).motion.feet, before, strict=True)):
         assert leg not in forbidden or math.dist(here.apply(*foot.at[:2]), place) < 0.03
         assert EDGE.height(*here.apply(*foot.at[:2])) == 0.0
+
+
+def test_a_robot_whose_feet_never_meet_their_places_as_these_change_with_each_map_sits_down_all_the_same():
+    planner, here = at_the_edge()
+    planner.sit()
+    assert rested(planner, here, EDGE, 20.0, lambda: planner.state is RobotState.SINKING, noise=0.004)
+    assert "have not met the places" in planner.view.mishap.text
+    assert rested(planner, here, EDGE, 4.0, lambda: planner.state is RobotState.SITTING)
+    assert planner.view.mishap is None and planner.stand() is None
 
 
 def test_a_robot_that_lies_where_no_foot_can_stand_does_not_stand_up_and_says_why():

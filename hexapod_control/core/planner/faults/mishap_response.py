@@ -22,6 +22,7 @@ from hexapod_control.core.kinematics.whole_body import WholeBodyPose
 from hexapod_control.core.names import JOINTS
 from hexapod_control.core.planner.faults.leg_change import LegChange, LyingLegChange
 from hexapod_control.core.planner.faults.unknown_state import Unknown
+from hexapod_control.core.planner.given_places import kept_feet
 from hexapod_control.core.planner.requests import (
     BodyPoseRequest,
     FeetMoveRequest,
@@ -54,7 +55,6 @@ from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
 from hexapod_control.core.refusal import Refusal
 from hexapod_control.core.sensing.mishap_watch import UPSIDE_DOWN_RAD, Mishap, MishapKind, WatchedTick, tilt_angle
 from hexapod_control.core.sensing.progress_watch import STANDS_S
-from hexapod_control.core.walking.foothold_plan import in_words
 from hexapod_control.core.walking.walk_controller import WalkController
 
 MAX_TORQUE_SHARE = 0.7  # of the stall torque, above which a joint is relieved ...
@@ -329,10 +329,10 @@ def present_mishap(state: PlannerState, context: PlannerContext) -> Mishap | Non
     """Returns the present mishap, with the request that ends it; None without one."""
     if isinstance(state, Frozen):
         return replace(state.mishap, request=_way_out(state, context))
-    if isinstance(state, OnFeet) and state.lies_down and (forbidden := context.footholds.forbidden_neutral(state.walk)):
-        kept = ", ".join(f"{context.robot.leg_names[leg]} ({in_words(missing)})" for leg, missing in forbidden.items())
-        text = f"the map shows no neutral foothold for {kept}: the robot sits down with these feet where they stand"
-        return Mishap(MishapKind.NO_FOOTHOLD, text)
+    if isinstance(state, OnFeet) and state.lies_down and (kept := kept_feet(state.walk, context.robot)) is not None:
+        return kept
+    if isinstance(state, Transition) and state.mishap is not None:
+        return state.mishap
     found = context.watch.slow_mishap or context.feedback.progress.refused.mishap or context.footholds.mishap
     return found and replace(found, request="stand" if found.kind is MishapKind.HINDERED else "")
 

@@ -354,14 +354,15 @@ class FootMotion(Copyable):
         return all([foot.region == NEUTRAL_REGION for foot in self.feet])
 
     def distance_from_neutral(self, regions: StanceRegions) -> float:
-        """Returns the greatest distance [m] of a foot from its neutral foothold, or the place seen instead of it."""
-        footholds = regions.footholds
-        if self.seen:
-            pairs = zip(self.seen, footholds, strict=True)
-            footholds = tuple(
-                (seen.x, seen.y) if seen is not None and not seen.even else foothold for seen, foothold in pairs
-            )
-        return max([math.hypot(foot.x - x, foot.y - y) for foot, (x, y) in zip(self.feet, footholds, strict=True)])
+        """Returns the greatest distance [m] of a foot from its neutral foothold, or the place seen instead of it.
+
+        A foot at its neutral foothold does not step to another place.
+        """
+        distances = [math.dist(foot.at[:2], at) for foot, at in zip(self.feet, regions.footholds, strict=True)]
+        for leg, (foot, seen) in enumerate(zip(self.feet, self.seen, strict=False)):
+            if seen is not None and not seen.even and distances[leg] > AT_NEUTRAL:
+                distances[leg] = math.hypot(foot.x - seen.x, foot.y - seen.y)
+        return max(distances)
 
     def step(self, dt: float, twist: Twist, swing_time: float, strides: Strides) -> None:
         """Advances all feet by one tick of the body's motion; times in [s]."""
