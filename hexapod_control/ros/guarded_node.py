@@ -404,9 +404,18 @@ class GuardedNode(ReportingNode):
         if self.housekeeping_runs % 2 == 0:
             self._qos.check()
             self.every_second()
-            self._publish_status()
+            self.publish_status()
 
-    def _publish_status(self) -> None:
+    def report(self, kind: str, level: ReportLevel, text: str, every: float = THROTTLE_S) -> None:
+        """As without guard; a warning or an error that begins is in /diagnostics at once."""
+        last = self._sent_reports.get(kind)
+        super().report(kind, level, text, every)
+        begins = last is None or last.level < level or time.monotonic() - last.when > THROTTLE_S
+        if begins and level > ReportLevel.OK:
+            self.run_in_executor(self.publish_status)
+
+    def publish_status(self) -> None:
+        """Publishes what /diagnostics shows of this node; called once per second, and when it changes."""
         worst = max(
             (s.level for s in self._sent_reports.values() if time.monotonic() - s.when <= THROTTLE_S),
             default=ReportLevel.OK,

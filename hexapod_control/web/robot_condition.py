@@ -17,15 +17,16 @@ from hexapod_control.core.names import HARDWARE_NODES
 from hexapod_control.core.planner.tick_plan import ON_FEET, UPRIGHT, RobotState
 
 MAX_NODE_SILENCE_S = 3.0  # without diagnostics of a node, after which its values count as stale
-MAX_CHAIN_SILENCE_S = 1.8  # of a node that moves joints; it publishes its status once per second
+MAX_CHAIN_SILENCE_S = 1.8  # of a node, after which it is named; it publishes its status once per second
 MIN_STANDING_SHARE = 0.6  # of the height in the robot file; a robot found on its feet below it is not standing
 MIN_SPEED = 0.005  # [m/s]
 MIN_TURN = 0.05  # [rad/s] from which a velocity counts as walking or turning
 KINEMATICS = "inverse_kinematics"
 NEEDED_NODES = ("gait_planner", KINEMATICS)
 RESTARTABLE_NODES = (*NEEDED_NODES, "servo_driver")  # without a simulator the world is lost
-OTHER_NODES = ("odometry", "imu_driver")  # the robot still walks without them
+OTHER_NODES = ("odometry", "imu_driver", "terrain_map")  # the robot still walks without them
 DRIVABLE = ON_FEET | {RobotState.CARRIED.value}  # a velocity is enough to continue once the robot is set down
+BEGINNING = ("nothing", "missing", "no_joints")  # before the first message, when a person expects to start the robot
 OFF_ITS_FEET = (RobotState.FALLEN.value, RobotState.CARRIED.value)
 WAYS_OUT = ("stand", "sit", "recover")
 ERROR = 2  # level of a diagnostic status
@@ -58,7 +59,10 @@ class Step(Enum):
 # Kinds of controls, in the order in which they are locked: what the robot needs for one, it needs for all before it.
 CONTROLS = ("drive", "torque", "robot")
 # Reasons that also prevent motions.
-NO_MOTION = ("why_estop", "why_torque_off", "why_torque_fault", "why_calibrating", "why_unknown", "why_fault")
+NO_MOTION = (
+    *("why_estop", "why_torque_off", "why_torque_went", "why_torque_fault"),
+    *("why_calibrating", "why_unknown", "why_fault"),
+)
 
 
 TONES = {
@@ -112,6 +116,7 @@ class RobotFacts:
 
     state: str = ""  # of the planner
     torque: bool | None = None
+    unexplained: bool = False  # the torque went off just now, and the node that switches it has not said why
     latched: bool = False  # an emergency stop
     found: bool = False  # the planner found the robot on its feet, no pose was requested yet
     height: float | None = None  # [m] of the body
@@ -170,6 +175,8 @@ def reason(facts: RobotFacts) -> str:
         return "why_estop"
     if facts.torque is False and facts.calibrating:
         return "why_calibrating"
+    if facts.torque is False and facts.unexplained:
+        return "why_torque_went"
     if facts.torque is False:
         return "why_torque_fault" if _hardware_fault(facts) else "why_torque_off"
     if _low(facts):
@@ -190,7 +197,8 @@ def _stale(facts: RobotFacts) -> Condition | None:
         return Condition(say, Tone.UNKNOWN, Step.RESTART, "why_hung", values, silent=True)
     if say == "stale":
         return Condition(say, Tone.UNKNOWN, _last_step(facts), "why_silent", values, silent=True)
-    return Condition(say, Tone.UNKNOWN, _last_step(facts), say, values, silent=True)
+    step = Step.NONE if say in BEGINNING else _last_step(facts)
+    return Condition(say, Tone.UNKNOWN, step, say, values, silent=True)
 
 
 def _last_step(facts: RobotFacts) -> Step:
@@ -219,9 +227,14 @@ def _stale_message(facts: RobotFacts) -> tuple[str, dict[str, Any]] | None:
 
 
 def hung_node(node_ages: Mapping[str, float]) -> str:
-    """The node of the control chain that is silent, of those heard so long ago [s]; empty if there is none."""
-    silent = _silent_in_chain(node_ages)
+    """The node that is silent, of those heard so long ago [s], the control chain first; empty if there is none."""
+    silent = _silent_in_chain(node_ages) or silent_helper(node_ages)
     return silent["node"] if silent else ""
+
+
+def silent_helper(node_ages: Mapping[str, float]) -> dict[str, Any] | None:
+    """The node without which the robot still walks that is silent, as values of a sentence; None if there is none."""
+    return _silent(node_ages, OTHER_NODES, MAX_CHAIN_SILENCE_S)
 
 
 def _silent_in_chain(node_ages: Mapping[str, float]) -> dict[str, Any] | None:
@@ -244,6 +257,8 @@ def _without_torque(facts: RobotFacts) -> Condition | None:
         return Condition("estop", Tone.BAD, Step.RELEASE, reason(facts))
     if facts.torque is False and facts.calibrating:
         return Condition("calibrating", Tone.WARN, Step.NONE, reason(facts))
+    if facts.torque is False and facts.unexplained:
+        return Condition("torque_went", Tone.WARN, Step.NONE, reason(facts))
     if facts.torque is False and (fault := _hardware_fault(facts)):
         return Condition("torque_fault", Tone.BAD, Step.RESET, reason(facts), {"text": fault})
     if facts.torque is False:
@@ -268,14 +283,17 @@ def _faulty(facts: RobotFacts) -> Condition | None:
 def _impaired(facts: RobotFacts) -> Condition | None:
     """The condition with which the robot still walks, but not for long, or not well; None if there is none."""
     known = _known(facts)
+    silent = silent_helper(facts.node_ages)
+    if silent:
+        step = Step.RESTART if facts.restartable else known.step
+        return replace(known, say="stale", tone=Tone.WARN, step=step, values=silent)
     if facts.low_battery is not None and known.tone in (Tone.GOOD, Tone.CALM):
         return replace(known, say="battery_low", tone=Tone.WARN, values={"volts": round(facts.low_battery, 1)})
     if facts.hindrance and known.tone in (Tone.GOOD, Tone.CALM):
         return replace(known, say="hindered", tone=Tone.WARN, values={"text": facts.hindrance})
     if facts.lost_legs and known.tone is Tone.GOOD:
         return replace(known, say="without_legs", tone=Tone.WARN, values={"legs": facts.lost_legs.replace(",", ", ")})
-    silent = _silent(facts.node_ages, OTHER_NODES, MAX_NODE_SILENCE_S)
-    return replace(known, say="stale", tone=Tone.WARN, values=silent) if silent else None
+    return None
 
 
 def _known(facts: RobotFacts) -> Condition:

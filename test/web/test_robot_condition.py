@@ -71,6 +71,8 @@ def test_a_robot_that_stands_is_green_and_its_next_step_is_to_sit():
         ({"torque": False}, ("torque_off", Tone.WARN, Step.ARM)),
         ({"torque": False, "errors": {"servo_driver": "empty"}}, ("torque_fault", Tone.BAD, Step.RESET)),
         ({"torque": False, "errors": {"gait_planner": "odd"}}, ("torque_off", Tone.WARN, Step.ARM)),
+        ({"torque": False, "unexplained": True}, ("torque_went", Tone.WARN, Step.NONE)),
+        ({"torque": False, "unexplained": True, "latched": True}, ("estop", Tone.BAD, Step.RELEASE)),
         ({"low_battery": 10.2}, ("battery_low", Tone.WARN, Step.SIT)),
         ({"low_battery": 10.2, "state": "fallen"}, ("fallen", Tone.BAD, Step.RECOVER)),
         ({"stalled": 0.8}, ("stale", Tone.UNKNOWN, Step.ESTOP)),
@@ -94,10 +96,10 @@ def test_a_robot_that_stands_is_green_and_its_next_step_is_to_sit():
         ({"latched": True, "unplugged": True}, ("estop_unsent", Tone.BAD, Step.RELEASE)),
         ({"joints_age": 5.0, "errors": {"servo_driver": "no port"}}, ("silent_fault", Tone.UNKNOWN, Step.ESTOP)),
         ({"joints_age": 5.0}, ("silent", Tone.UNKNOWN, Step.ESTOP)),
-        ({"joints_age": float("inf")}, ("no_joints", Tone.UNKNOWN, Step.ESTOP)),
+        ({"joints_age": float("inf")}, ("no_joints", Tone.UNKNOWN, Step.NONE)),
         ({"joints_age": float("inf"), "torque": None}, ("no_joints", Tone.UNKNOWN, Step.NONE)),
         ({"node_ages": {}, "torque": None, "state": ""}, ("nothing", Tone.UNKNOWN, Step.NONE)),
-        ({"node_ages": {"gait_planner": 0.0}}, ("missing", Tone.UNKNOWN, Step.ESTOP)),
+        ({"node_ages": {"gait_planner": 0.0}}, ("missing", Tone.UNKNOWN, Step.NONE)),
         ({"node_ages": {"gait_planner": 0.0}, "torque": None}, ("missing", Tone.UNKNOWN, Step.NONE)),
     ],
 )
@@ -145,6 +147,9 @@ def test_no_condition_locks_a_control_without_a_reason_or_leaves_one_live_that_r
 def test_a_hung_node_that_moves_no_joints_is_named_and_not_green_but_the_robot_can_be_driven(node):
     found = condition(replace(STANDING, node_ages={**HEALTHY, node: MAX_NODE_SILENCE_S + 1.0}))
     assert (found.say, found.tone, found.step, found.why) == ("stale", Tone.WARN, Step.SIT, "")
+    ages = {**HEALTHY, node: MAX_NODE_SILENCE_S + 1.0}
+    found = condition(replace(STANDING, node_ages=ages, restartable=True, hindrance="the map is old"))
+    assert (found.say, found.step, found.locked) == ("stale", Step.RESTART, ())
 
 
 def test_an_emergency_stop_can_be_released_although_another_node_is_silent():
@@ -193,10 +198,11 @@ def test_every_language_has_the_same_texts_with_the_same_values():
     assert [key for key in english if places(english[key]) != places(german[key])] == []
 
 
-MORE = ({"reset": True}, {"calibrating": True}, {"unplugged": True}, {"hindrance": "slips"})
+MORE = ({"reset": True}, {"unexplained": True}, {"calibrating": True}, {"unplugged": True}, {"hindrance": "slips"})
 MORE += ({"lost_legs": "left_front"},)
 MORE += tuple({"way_out": request} for request in WAYS_OUT)
 WAITING = {"nothing", "missing", "no_joints", "silent", "silent_fault", "stale", "unknown", "calibrating", "error"}
+WAITING |= {"torque_went"}
 
 
 def all_facts():

@@ -109,6 +109,7 @@ class ServoDriverNode(GuardedNode):
         self._check_latency()
         self._last_targets = time.monotonic()
         self._published = self.driver.snapshot
+        self._diagnoses = self._published.diagnoses  # that were reported last
         self._unarmed = 0  # [s] the torque has been off
         self._ending = False
         self._closed = False
@@ -196,11 +197,12 @@ class ServoDriverNode(GuardedNode):
         if self._arm_when_connected and snapshot.torque is TorqueState.OFF:
             self._arm_when_connected = False
             self._arm_on_start()
+        if snapshot.diagnoses != self._diagnoses:
+            self._diagnoses = snapshot.diagnoses
+            self._report_diagnoses(snapshot)
         self._output.latched(snapshot)
         if snapshot.time - self._published.time > self._min_period:
             self._output.state(snapshot, stamp)
-            if snapshot.diagnoses != self._published.diagnoses:
-                self._report_diagnoses(snapshot)
             self._published = snapshot
         events = self.driver.events
         while events:

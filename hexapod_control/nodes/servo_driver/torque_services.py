@@ -45,6 +45,7 @@ class ArmedTopic:
     """The latched topic `armed`: whether the torque is on."""
 
     def __init__(self, node: GuardedNode) -> None:
+        self._node = node
         self._publisher = node.create_publisher(Bool, "armed", LATCHED)
         self._published: bool | None = None
 
@@ -53,6 +54,7 @@ class ArmedTopic:
         if holds != self._published:
             self._published = holds
             self._publisher.publish(Bool(data=holds))
+            self._node.run_in_executor(self._node.publish_status)  # with the reason
 
 
 class TorqueServices:

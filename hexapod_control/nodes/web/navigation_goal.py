@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from action_msgs.msg import GoalStatus, GoalStatusArray
@@ -19,7 +19,7 @@ from rcl_interfaces.msg import Log
 from rclpy.timer import Timer
 
 from hexapod_control.nodes.web.robot_feed import RobotFeed
-from hexapod_control.nodes.web.route_walk import ENDING, MAX_UNSEEN_S, NOWHERE
+from hexapod_control.nodes.web.route_walk import ENDING, MAX_UNSEEN_S, NOWHERE, walk_end
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED
 from hexapod_control.web.protocol import MessageBody, RouteMessage
@@ -101,13 +101,14 @@ class NavigationGoal:
         if self._timer is None:
             self._timer = self._node.create_timer(PERIOD_S, self._step, clock=self._node.steady)
         self._timer.reset()
+        self._feed.ended = None
         self._show()
-        self._send(0, "route", {"name": self._name, "points": [self._place], "blind": False})
+        self._send_route([self._place])
 
     def overrule(self, body: MessageBody, by: str) -> None:
         """Cancels the goal because of another command of a person, if that moves or stops the robot."""
         if self._place is not None and isinstance(body, (*ENDING, RouteMessage)):
-            self._end(ReportLevel.OK, "log_route_ended", by=by)
+            self._end(ReportLevel.OK, "log_route_ended", by=by) if by else self._end(ReportLevel.WARNING, "log_route_left")
 
     def _take_states(self, message: GoalStatusArray) -> None:
         self._states = {bytes(each.goal_info.goal_id.uuid): each.status for each in message.status_list}
@@ -125,11 +126,11 @@ class NavigationGoal:
         elif state is None and time.monotonic() - self._since > MAX_ACCEPT_S:
             self._end(ReportLevel.WARNING, "log_nav2_silent")
         elif feed.why:
-            self._end(ReportLevel.OK, "log_route_why", why=feed.why)
+            self._end(ReportLevel.WARNING, "log_route_why", why=feed.why, **feed.why_values)
         elif feed.stops != self._stops:
             self._end(ReportLevel.WARNING, "log_route_ended", by=" / ".join(feed.stopped_by) or "?")
         elif time.monotonic() - feed.asked_at >= MAX_UNSEEN_S:
-            self._end(ReportLevel.OK, "log_route_unseen")
+            self._end(ReportLevel.WARNING, "log_route_unseen")
         else:
             self._show()
 
@@ -141,8 +142,9 @@ class NavigationGoal:
     def _show(self) -> None:
         self._feed.route = RouteProgress(self._name, PHASE, self._left())
 
-    def _end(self, level: ReportLevel, key: str, **more: str) -> None:
+    def _end(self, level: ReportLevel, key: str, **more: Any) -> None:
         values = {"name": self._name, "left": self._left(), **more}
+        self._feed.ended = walk_end(key, values, [self._place] if self._place else [])
         self._place = None
         self._feed.route = None
         if self._timer is not None:
@@ -152,5 +154,9 @@ class NavigationGoal:
         if self._warnings is not None:
             self._node.destroy_subscription(self._warnings)
             self._warnings = None
-        self._send(0, "route", {"name": self._name, "points": [], "blind": False})
+        self._send_route([])
         self._log(level, key, values)
+
+    def _send_route(self, points: Sequence[tuple[float, float]]) -> None:
+        fields = {"name": self._name, "points": points, "blind": False, "ended": self._feed.ended}
+        self._send(0, "route", fields)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -50,6 +50,7 @@ from hexapod_control.ros.row_messages import FootLayout, MessageError
 from hexapod_control.web.page_state import DrawnState, drawing
 from hexapod_control.web.robot_condition import (
     KINEMATICS,
+    MAX_CHAIN_SILENCE_S,
     OFF_ITS_FEET,
     PressedStop,
     RobotFacts,
@@ -67,6 +68,11 @@ LATCHED_TEXTS = ("gait_state", "gait_active", "gait_selected", "gaits", "lost_le
 ESTOP_REPORT_S = 2.0  # from an E-STOP of a page until the hardware node reports it
 SOLID = (Marker.CUBE, Marker.CUBE_LIST, Marker.CYLINDER)
 MAX_BOXES = 5000
+URGENT: tuple[Callable[[NodeStatus], Any], ...] = (  # what pages get at once when it changes
+    lambda status: status.level,
+    lambda status: status.values.get("torque"),
+    lambda status: status.values.get("emergency stop"),
+)
 
 
 class NewestMessage:
@@ -169,6 +175,7 @@ class RobotFeed:
         self._joint_names = joint_names(robot.leg_names)
         self._facts = RobotFacts(full_height=robot.walk.height)  # those that change slowly
         self._torque: bool | None = None
+        self._switched_at = -math.inf  # [s] steady time of the last change of the torque
         self.statuses: dict[str, NodeStatus] = {}  # of all nodes, by their short name
         self._summary = summary({}, self._joint_names)
         self._request: tuple[MotionRequest, float] | None = None  # of an assistant, and when it came [s]
@@ -181,6 +188,8 @@ class RobotFeed:
         self.stopped_by: list[str] = []  # nodes that may have made the last one; empty if unknown
         self.route: RouteProgress | None = None  # of the present walk along a route
         self.why = "why_unknown"  # key of the reason why the robot cannot be driven; empty: it can
+        self.why_values: Mapping[str, Any] = {}  # of that text
+        self.ended: dict[str, Any] | None = None  # how the last walk along a route ended, until somebody acts
         self.asked_at = -math.inf  # [s] steady time of the last state
         self._joints = NewestMessage(
             node,
@@ -241,6 +250,8 @@ class RobotFeed:
         return _names(self._texts["motions"])
 
     def _take_torque(self, message: Bool) -> None:
+        if self._torque is not message.data:
+            self._switched_at = time.monotonic()
         self._torque = message.data
 
     def _take_request(self, message: String) -> None:
@@ -278,9 +289,13 @@ class RobotFeed:
         now = time.monotonic()
         for status in message.status:
             values = {pair.key: pair.value for pair in status.values}
-            self._diagnostics.take(status.name, NodeStatus(status.level[0], status.message, values), now)
+            new = NodeStatus(status.level[0], status.message, values)
+            old = self.statuses.get(short_name(status.name), new)
+            self._diagnostics.take(status.name, new, now)
             if short_name(status.name) in NEVER_FORGOTTEN:
                 self._heard[short_name(status.name)] = now
+            if any(mark(old) != mark(new) for mark in URGENT):
+                self.evaluate_diagnostics()
 
     def note_estop(self, by: str) -> None:
         """Records which page has pressed E-STOP."""
@@ -304,7 +319,7 @@ class RobotFeed:
         off_its_feet = self._texts["gait_state"] in OFF_ITS_FEET
         drawn.locate_body(self._robot, self._imu.read(MAX_SILENCE_S) if off_its_feet else None)
         now = condition(self._present())
-        self.why = now.why
+        self.why, self.why_values = now.why, now.values
         self.asked_at = time.monotonic()
         return {
             **drawing(self._robot, drawn),
@@ -346,6 +361,9 @@ class RobotFeed:
             stalled=self._stalled,
             restartable=self._hung[1],
             torque=torque,
+            unexplained=torque is False
+            and facts.torque is True
+            and time.monotonic() - self._switched_at < MAX_CHAIN_SILENCE_S,
             latched=latched,
             height=None if drawn.joints is None else drawn.height,
             joints_age=self._joints.age,
@@ -388,7 +406,7 @@ class RobotFeed:
 
     @property
     def hung(self) -> str:
-        """The node of the control chain that is silent now; empty if there is none."""
+        """The node that is silent now, of the control chain first; empty if there is none."""
         return KINEMATICS if self._stalled else hung_node(self._node_ages())
 
     @property

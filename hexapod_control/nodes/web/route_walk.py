@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,9 @@ MAX_BLOCKED_S = 30.0  # without progress; then it gives up
 MAX_WAIT_S = 20.0  # for odometry and scans
 SOON_S = 1.0  # after which it says for what it waits
 PAUSE_LIFE_S = 2.5  # of a message on `pause`, which its sender repeats every second
-MAX_UNSEEN_S = 1.0  # without a page that gets the state
+# without a page that gets the state
+UNSEEN_S = 1.0  # after which the robot stands
+MAX_UNSEEN_S = 3.0  # after which the walk ends
 MAX_UNSURE_S = 10.0  # in which no scan fits the map of a route
 MAX_BESIDE_M = 0.6  # from a goal without room to where the robot walks instead
 ROOM_M = 0.02  # more than the pursuit keeps free
@@ -142,8 +144,8 @@ class RouteWalk:
         self._node.threads.run_outside(self._listed, lambda routes: self._send(0, "routes", routes))
 
     def greet(self) -> None:
-        """Tells all pages, among them a new one, the present walk."""
-        if self._points:
+        """Tells all pages, among them a new one, the present walk, or how the last one ended."""
+        if self._points or self._feed.route is None:
             self._send_route()
 
     def show_map(self, page: int) -> None:
@@ -238,18 +240,33 @@ class RouteWalk:
         self._reached = 0
         self._waiting = 0.0
         self._stops = self._feed.stops
+        self._feed.ended = None
         self._feed.route = RouteProgress(self._name, PursuitPhase.WALKING.value, self._left(0, self._feed.place))
         self._run_timer(learns=False)
         self._send_route()
 
     def overrule(self, body: MessageBody, by: str) -> None:
-        """Ends the walk because of another command of a person, if that moves or stops the robot."""
+        """Ends the walk because of another command of a person, if that moves or stops the robot.
+
+        `by` is the person's name; empty: the page that drove is gone.
+        """
         navigates = isinstance(body, RouteMessage) and body.act == "navigate"
         if self._points and (navigates or isinstance(body, ENDING)):
-            self._end(ReportLevel.OK, "log_route_ended", by=by)
+            self._end_by(by)
+        elif self._feed.ended and isinstance(body, ENDING) and getattr(body, "moves", True):
+            self._feed.ended = None
+            self._send_route()
 
-    def _end(self, level: ReportLevel, key: str, **more: str) -> None:
+    def _end_by(self, person: str) -> None:
+        if person:
+            self._end(ReportLevel.OK, "log_route_ended", by=person)
+        else:
+            self._end(ReportLevel.WARNING, "log_route_left")
+
+    def _end(self, level: ReportLevel, key: str, **more: Any) -> None:
         values = {"name": self._name, "left": self._feed.route.left if self._feed.route else 0.0, **more}
+        back = self._on_map.inverse()
+        self._feed.ended = walk_end(key, values, [back.apply(*point) for point in self._points])
         self._points = ()
         self._feed.route = None
         self._search = None
@@ -269,6 +286,8 @@ class RouteWalk:
             self._commands.halt()
             return self._show(missing if missing and self._waiting > SOON_S else PursuitPhase.WALKING.value)
         self._waiting = 0.0
+        if time.monotonic() - self._feed.asked_at >= UNSEEN_S:
+            return self._commands.halt()
         if time.monotonic() - self._paused < PAUSE_LIFE_S:
             self._commands.halt()
             return self._show("paused")
@@ -379,7 +398,7 @@ class RouteWalk:
         """Ends the walk if the robot may not be driven, another program drives or stops it, or no page sees it."""
         feed = self._feed
         if feed.why:
-            self._end(ReportLevel.OK, "log_route_why", why=feed.why)
+            self._end(ReportLevel.WARNING, "log_route_why", why=feed.why, **feed.why_values)
         elif feed.stops != self._stops and not feed.stopped_by:
             self._end(ReportLevel.WARNING, "log_route_program")
         elif feed.stops != self._stops:
@@ -387,7 +406,7 @@ class RouteWalk:
         elif feed.source not in ("", "none", "tablet"):
             self._end(ReportLevel.WARNING, "log_route_ended", by=feed.source)
         elif time.monotonic() - feed.asked_at >= MAX_UNSEEN_S:
-            self._end(ReportLevel.OK, "log_route_unseen")
+            self._end(ReportLevel.WARNING, "log_route_unseen")
         return not self._points
 
     def _missing(self, view: ObstacleView) -> str:
@@ -412,4 +431,10 @@ class RouteWalk:
     def _send_route(self) -> None:
         back = self._on_map.inverse()
         rest = [back.apply(*point) for point in self._points[self._reached :]]
-        self._send(0, "route", {"name": self._name, "points": rest, "blind": self._blind})
+        ended = self._feed.ended
+        self._send(0, "route", {"name": self._name, "points": rest, "blind": self._blind, "ended": ended})
+
+
+def walk_end(key: str, values: Mapping[str, Any], goal: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    """How a walk ended, for pages: key and values of the text, the points [m] in odom that it had, and when [s]."""
+    return {"text": key, "values": dict(values), "goal": [list(point) for point in goal], "at": time.time()}

@@ -285,10 +285,11 @@ class WebNode(GuardedNode):
             self.commands.execute(command)
 
     def _overrule(self, command: Forward) -> None:
-        by = self.sessions.name(command.client)
+        gone = command.client not in self.sessions.clients  # its connection broke while it drove
+        by = "" if gone else self.sessions.name(command.client)
         self._routes.overrule(command.body, by)
         self._navigation.overrule(command.body, by)
-        self._shutdown.overrule(command.body, by)
+        self._shutdown.overrule(command.body, self.sessions.name(command.client))
 
     def _restart(self, client: int, node: str) -> None:
         """Restarts a node; a healthy one that moves joints only while the robot is down."""

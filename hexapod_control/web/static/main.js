@@ -47,7 +47,7 @@ const path = (projections.path = new Path());
 let scene = null;
 let pictures = ["space", "top", "map", "views"]; // that this browser can draw
 let wanted3d = load("picture") === "space"; // chosen by the person: slow frames are accepted
-let notice = ""; // why the robot stopped while this page was not connected
+let notice = ""; // why the robot stopped while this page was not connected, or a walk ended while another picture was shown
 
 const request = (/** @type {string} */ what) => connection.send("request", { what });
 const header = new Header(document, { stand: () => request("stand"), sit: () => request("sit"), arm: () => confirmTorque("arm"), rearm: () => confirmTorque("rearm"), reset_and_arm: () => confirmTorque("reset_and_arm"), recover: () => request("recover"), restart: () => request("restart"), estop: () => actions.estop(), request_control: () => people.button.click(), cancel_request: () => people.button.click(), "": () => {} });
@@ -69,6 +69,11 @@ const recordings = new Recordings(document, connection, { shows: showReplay, dra
 const map = new RouteMap($("map-canvas"), projections, (name) => routes.marked(name), () => $("goal-walk").click());
 const camera = new Camera(document, connection, projections, map);
 const routes = new RoutesPanel(document, connection, map, () => showPicture("map"));
+routes.tell = (text, expected) => {
+  if (expected) return header.hint(text);
+  notice = text;
+  update();
+};
 var dances = new DancePanel(document, connection, body, projections, () => {
   if (!DESKTOP.matches) showPicture("views");
   sheets.open("dance");
@@ -318,7 +323,7 @@ connection.on("log", (detail) => {
 });
 connection.on("event", (detail) => {
   logPanel.add(detail);
-  if (/^log_(route|nav2|restart|shutdown|robot)/.test(detail.text)) header.hint(eventText(detail));
+  if (/^log_(restart|shutdown|robot)/.test(detail.text)) header.hint(eventText(detail));
   if (/^log_(route|nav2)/.test(detail.text)) sound(detail.text === "log_route_done" ? "done" : "warn");
 });
 connection.on("terrain", (detail) => {

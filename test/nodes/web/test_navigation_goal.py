@@ -28,6 +28,7 @@ class Walker:
         monkeypatch.setattr(navigation_goal, "time", self.time)
         self.node = PlainNode(moment=self.time)
         self.feed = SimpleNamespace(route=None, place=(0.0, 0.0), why="", stops=0, stopped_by=[], asked_at=0.0)
+        self.feed.why_values, self.feed.ended = {}, None
         self.goals = NavigationGoal(
             self.node, self.feed, lambda *what: self.sent.append(what), lambda *what: self.log.append(what[1:])
         )
@@ -65,7 +66,7 @@ def test_the_goal_is_the_last_point_in_odom_and_the_distance_to_it_is_told(walke
     (pose,) = walker.node.sent("goal_pose")
     assert (pose.header.frame_id, pose.pose.position.x, pose.pose.position.y) == ("odom", 3.0, 4.0)
     assert (walker.feed.route.name, walker.feed.route.phase, walker.feed.route.left) == ("Door", "nav2", 5.0)
-    assert walker.sent == [(0, "route", {"name": "Door", "points": [(3.0, 4.0)], "blind": False})]
+    assert walker.sent == [(0, "route", {"name": "Door", "points": [(3.0, 4.0)], "blind": False, "ended": None})]
 
 
 @pytest.mark.parametrize(

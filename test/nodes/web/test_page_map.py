@@ -11,6 +11,7 @@ from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import LaserScan
 from support.real_time.web.page_checks import CUT, HIDDEN_ROBOT, PAGE_SIZE, SMALL
+from support.real_time.web.scripted_robot import FINE
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp
@@ -22,6 +23,7 @@ from hexapod_control.ros.qos import LATCHED
 pytestmark = [pytest.mark.browser, pytest.mark.heavy]
 
 PERIOD_S = 0.05
+PLANNER = FINE["gait_planner"][2]
 NONE = np.zeros((6, 6))
 SHOW = "document.querySelector('#pictures [data-picture=map]').click()"
 GOAL = "document.querySelector('#goal').innerText.replaceAll('\\n', ' ')"
@@ -91,7 +93,7 @@ def test_a_tapped_place_is_walked_to_and_the_arrival_is_said(told, ground):
     page.click("#goal-walk")
     told.until(lambda: told.text("#sentence-text").startswith("Walking to ⚑: 0."), what="a sentence about the walk")
     told.until(lambda: page.js("hexapod.map.route.length") == 0, 30.0, "the end of the walk")
-    assert told.text("#hint") == "Arrived at ⚑"
+    told.until(lambda: told.text("#goal-text") == "Arrived at ⚑")
     assert math.dist(ground.pose[:2], (0.3, 0.1)) < 0.05
     told.until(lambda: told.velocity == ZERO)
 
@@ -114,7 +116,50 @@ def test_a_person_ends_the_walk_at_any_time(told, ground, way):
         page.js("document.querySelector('#seat').click()")
     told.until(lambda: page.js("hexapod.map.route.length") == 0, what="no route")
     told.rest()
-    assert "ended" in told.page.js("[...hexapod.log.events.values()].at(-1).text") or way == "STOP"
+    told.until(lambda: "ended the walk to ⚑, " in page.js(GOAL), what="who has ended it, on the map")
+    assert page.js(GOAL).endswith("Walk there Save ✕") and len(page.js("hexapod.map.draft")) == 1
+
+
+@pytest.mark.parametrize("shown", ["map", "top"])
+def test_whatever_ends_a_walk_is_said_until_the_person_acts_and_the_goal_can_be_walked_to_again(told, ground, shown):
+    page = told.page
+    tap(page, 1.2, -0.3)
+    page.click("#goal-walk")
+    told.until(lambda: told.velocity.vx > 0.0, what="the robot walks")
+    page.js(f"document.querySelector('#pictures [data-picture={shown}]').click()")
+    told.tell("carried", gait_planner=(1, "lifted", PLANNER))
+    told.tell("fallen", gait_planner=(2, "fallen", PLANNER))
+    told.until(lambda: page.js("hexapod.map.route.length") == 0, what="the end of the walk")
+    ended = "before it. The robot has fallen"
+    if shown == "top":
+        told.until(lambda: ended in told.text("#banner-text"), what="the end, on another picture")
+        page.js("hexapod.header.hint('something else'); document.querySelector('#banner-yes').click()")
+        page.js(SHOW)
+    told.tell()
+    told.bench.spin(0.5)
+    assert ended in page.js(GOAL) and page.js("hexapod.map.draft.length") == 1
+    page.js("hexapod.connection.socket.close()")
+    told.until(lambda: page.js("hexapod.connection.state") == "lost")
+    told.until(lambda: page.js("hexapod.connection.state") == "open", what="the page is back")
+    told.bench.spin(0.5)
+    assert ended in page.js(GOAL)
+    tap(page, 0.1, 0.1)
+    assert ended not in page.js(GOAL) and "Walk there" in page.js(GOAL)
+
+
+def test_a_page_that_was_away_when_its_walk_ended_says_so_when_it_is_back(told, ground):
+    page = told.page
+    tap(page, 1.2, -0.3)
+    page.click("#goal-walk")
+    told.until(lambda: told.velocity.vx > 0.0, what="the robot walks")
+    page.js("hexapod.connection.open = () => {}; hexapod.connection.socket.close()")
+    told.until(lambda: told.velocity == ZERO, 3.0, "the robot stands")
+    told.bench.spin(2.5)
+    page.js("delete hexapod.connection.open; hexapod.connection.open()")
+    told.until(lambda: page.js("hexapod.connection.state") == "open", 20.0, "the page is back")
+    told.until(lambda: "the page that drove was closed, or its connection broke" in page.js(GOAL), what="why the walk ended")
+    page.click("#goal-drop")
+    assert page.js(GOAL) == "Tap where the robot shall walk."
 
 
 def test_the_goal_is_set_by_arrow_keys_and_enter_walks_there(told, ground):
@@ -125,7 +170,7 @@ def test_the_goal_is_set_by_arrow_keys_and_enter_walks_there(told, ground):
     assert page.js("hexapod.map.draft") == [[pytest.approx(0.1, abs=0.01), pytest.approx(0.1, abs=0.01)]]
     assert told.velocity == ZERO, "the arrow keys of the map do not drive"
     page.press("Enter")
-    told.until(lambda: told.text("#hint") == "Arrived at ⚑", 20.0)
+    told.until(lambda: told.text("#goal-text") == "Arrived at ⚑", 20.0)
 
 
 def test_a_place_gets_a_name_is_chosen_by_a_tap_and_deleted_by_two(told, ground):
@@ -140,7 +185,7 @@ def test_a_place_gets_a_name_is_chosen_by_a_tap_and_deleted_by_two(told, ground)
     assert page.js(GOAL).startswith("Door 0.3 m Walk there") and "Save" not in page.js(GOAL)
     page.click("[data-sheet=routes]")
     page.click("[data-act=walk_route]")
-    told.until(lambda: told.text("#hint") == "Arrived at Door", 30.0)
+    told.until(lambda: told.text("#goal-text") == "Arrived at Door", 30.0)
     page.click("[data-sheet=routes]")
     page.click("[data-act=record_delete]")
     page.click("[data-act=record_delete]")
@@ -167,7 +212,7 @@ def test_a_route_is_taught_by_driving_once_and_walked_back(told, ground):
     told.until(lambda: page.js("hexapod.map.places.map(({name}) => name)") == ["Route 1"])
     page.click("[data-sheet=routes]")
     page.click("[data-act=walk_back]")
-    told.until(lambda: told.text("#hint") == "Arrived at Route 1", 30.0)
+    told.until(lambda: told.text("#goal-text") == "Arrived at Route 1", 30.0)
     assert math.hypot(*ground.pose[:2]) < 0.06
     page.js("hexapod.connection.send('route', {act: 'delete', name: 'Route 1'})")
     told.until(lambda: page.js("hexapod.map.places") == [])
@@ -185,7 +230,7 @@ def test_a_drawn_path_is_walked_along(told, ground):
     page.click("#goal-walk")
     corner = []
     told.until(
-        lambda: corner.append(math.dist(ground.pose[:2], (0.2, 0.0))) or told.text("#hint") == "Arrived at ⚑", 30.0
+        lambda: corner.append(math.dist(ground.pose[:2], (0.2, 0.0))) or told.text("#goal-text") == "Arrived at ⚑", 30.0
     )
     assert min(corner) < 0.08 and math.dist(ground.pose[:2], (0.2, 0.2)) < 0.05
 
@@ -249,7 +294,7 @@ def test_nav2_walks_to_the_goal_if_it_runs_and_stop_cancels_it(told, ground):
     assert page.js(PAGE_SIZE) == [390, 844] and page.js(SMALL) == []
     page.click("#goal-nav2")
     told.until(lambda: told.text("#sentence-text").startswith("Nav2 walks to ⚑: 0."), what="a sentence")
-    told.until(lambda: told.text("#hint") == "Arrived at ⚑", 30.0)
+    told.until(lambda: told.text("#goal-text") == "Arrived at ⚑", 30.0)
     assert math.dist(ground.pose[:2], (0.3, 0.1)) < 0.05
     tap(page, -0.4, 0.1)
     page.click("#goal-nav2")

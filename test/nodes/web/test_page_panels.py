@@ -309,8 +309,28 @@ def test_a_profile_keeps_all_settings_on_the_robot_and_one_press_uses_it(told, s
     assert gaits[-1].data == "tripod" and settings.js("hexapod.feel.curve") == 50
     press(settings, "#undo")
     assert settings.js("hexapod.feel.curve") == 0
-    press(settings, "#profiles [data-act=record_delete]")
-    press(settings, "#profiles [data-act=record_delete]")
+    kept = settings.js("JSON.stringify(hexapod.settings.profiles)")
+    move(settings, "#curve", 80)
+    settings.js("document.querySelector('#profile-name').value = 'Ki/nd'")  # the name of the same file
+    press(settings, "#profile-save")
+    told.until(lambda: settings.js("hexapod.settings.profiles[0].values.curve") == 80)
+    assert told.text("#undo") == "Undo: profile Kind"
+    press(settings, "#undo")
+    told.until(lambda: settings.js("hexapod.settings.profiles[0].values.curve") == 50)
+    for _ in range(2):
+        press(settings, "#profiles [data-act=record_delete]")
+    told.until(lambda: told.text("#profiles") == "")
+    press(settings, "#undo")
+    told.until(lambda: "Kind" in told.text("#profiles"))
+    unsaved = "hexapod.settings.profiles.map(({ saved, ...rest }) => rest)"
+    assert settings.js(unsaved) == [{k: v for k, v in each.items() if k != "saved"} for each in json.loads(kept)]
+    settings.js("document.querySelector('#profile-name').value = 'New'")
+    press(settings, "#profile-save")
+    told.until(lambda: "New" in told.text("#profiles"))
+    press(settings, "#undo")
+    told.until(lambda: "New" not in told.text("#profiles"), what="a new profile is gone again")
+    for _ in range(2):
+        press(settings, "#profiles [data-act=record_delete]")
     told.until(lambda: told.text("#profiles") == "")
 
 

@@ -83,10 +83,10 @@ def test_the_condition_of_the_robot_follows_from_its_nodes_torque_state_and_moti
     motion = bench.publisher(String, "motion_state", LATCHED)
     diagnostics = bench.publisher(DiagnosticArray, "/diagnostics", 10)
 
-    def report(level=0, text="ok"):
+    def report(level=0, text="ok", torque="True"):
         for name in ("gait_planner", "inverse_kinematics"):
             diagnostics.publish(messages.diagnostics(f"/{name}", "", 0, "ok", {}, STAMP))
-        values = {"torque": "True", "emergency stop": "no"}
+        values = {"torque": torque, "emergency stop": "no"}
         diagnostics.publish(messages.diagnostics("/servo_driver", "", level, text, values, STAMP))
         feed.joints.publish(JointLayout(robot()).message(standing_joints(), None, STAMP))
 
@@ -121,11 +121,15 @@ def test_the_condition_of_the_robot_follows_from_its_nodes_torque_state_and_moti
     report(2, "servo 3 is hot")
     says("error", node="servo_driver", text="servo 3 is hot")
     report()
+    says("turning")
     torque.publish(Bool(data=False))
+    says("torque_went")  # the driver says why a moment later
+    report(torque="False")
     says("torque_off")
     feed.feed.note_estop("Ada")  # the driver reports it a moment later
     says("estop_by", by="Ada", age=0)
     torque.publish(Bool(data=True))
+    report()
     says("walking_at", speed=0.05)
 
 

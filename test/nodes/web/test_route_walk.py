@@ -59,6 +59,7 @@ class Walker:
         self.node.count_publishers = lambda topic: int(lidar)
         self.feed = SimpleNamespace(limits=FAST, motions=[], route=None, why="", source="tablet", asked_at=0.0)
         self.feed.place, self.feed.posture = (0.0, 0.0), "standing"
+        self.feed.why_values, self.feed.ended = {}, None
         self.feed.stops, self.feed.stopped_by = 4, ["an earlier one"]
         self.commands = PageCommands(self.node, self.feed, lambda *answer: None, stamped=False)
         self.routes = RouteWalk(

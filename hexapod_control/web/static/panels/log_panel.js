@@ -87,7 +87,7 @@ export class LogPanel {
 
 /**
  * The text of an event in the language of the page.
- * @param {LogEvent} event
+ * @param {Pick<LogEvent, "text" | "values">} event
  */
 export function eventText({ text, values }) {
   return values ? t(text, { ...values, reason: values.why && t(values.why) }) : said(text);

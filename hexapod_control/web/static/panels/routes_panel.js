@@ -3,11 +3,15 @@
 
 import { t } from "../texts/texts.js";
 import { length } from "../drawing/map.js";
+import { eventText } from "./log_panel.js";
 import { put } from "./header.js";
 import { deleteButton, itemButton } from "./item_buttons.js";
 
 const PERIOD = 300; // [ms] between two requests of the map at least
 const PATIENCE = 3000; // [ms] after which the map is requested again
+const NAMELESS = "⚑"; // how the robot calls a goal without a name
+const ARRIVED = ["log_route_done", "log_route_beside", "log_route_about"];
+/** @typedef {{text: string, values: Record<string, any>, goal: number[][], at: number}} WalkEnd how a walk ended */
 
 export class RoutesPanel {
   /** @type {number | null} */
@@ -16,6 +20,10 @@ export class RoutesPanel {
   name = ""; // of the place that is marked
   hasNav2 = false; // Nav2 runs
   walking = ""; // name of the goal of the present walk
+  /** @type {WalkEnd | null} */
+  end = null; // of the last walk, until the person acts
+  closed = 0; // time of the end that was closed last
+  tell = (/** @type {string} */ _text, /** @type {boolean} */ _expected) => {}; // says how a walk ended while the map is not visible
 
   /**
    * @param {Document} root
@@ -39,7 +47,7 @@ export class RoutesPanel {
     find("goal-walk").onclick = () => this.walk(map.draft, this.name);
     this.nav2 = find("goal-nav2");
     this.nav2.onclick = () => this.walk(map.draft.slice(-1), this.name, "navigate");
-    find("goal-drop").onclick = () => map.mark([]);
+    find("goal-drop").onclick = () => map.mark([]); // closes what is said there, too
     find("goal-save").onclick = () => this.askName();
     this.form.onsubmit = (/** @type {Event} */ event) => (event.preventDefault(), this.save());
     find("home").onclick = () => this.walk([[0, 0]], "⌂");
@@ -114,8 +122,9 @@ export class RoutesPanel {
    */
   walk(points, name, act = "walk") {
     if (!points.length) return;
-    this.connection.send("route", { act, name, points: points.map(rounded) });
-    this.map.mark([]);
+    const sent = this.connection.send("route", { act, name, points: points.map(rounded) });
+    if (sent) this.map.mark([]);
+    else this.missed({ text: "not_sent", values: { what: t("walk_there") }, goal: points, at: 1 }, name);
     this.showMap();
   }
 
@@ -140,18 +149,36 @@ export class RoutesPanel {
    */
   marked(name) {
     this.name = name;
+    this.closed = this.end?.at ?? this.closed;
+    this.end = null;
     this.learned = false;
     this.form.hidden = true;
     this.field.value = "";
     this.say();
   }
 
-  /** @param {{name: string, points: number[][]}} route */
-  follow({ name, points }) {
+  /** @param {{name: string, points: number[][], ended: WalkEnd | null}} route */
+  follow({ name, points, ended }) {
+    const walked = this.walking;
     this.walking = points.length ? name : "";
+    if (points.length) this.end = null;
+    else if (ended && ended.at !== this.closed) this.missed(ended, name);
+    else if (walked && !ended) this.missed({ text: "route_gone", values: { name: walked }, goal: this.map.route.slice(-1), at: 1 }, walked);
     this.map.route = points;
     this.map.stale = true;
     this.say();
+  }
+
+  /**
+   * Says how a walk ended until the person acts; a goal that was not reached is marked again.
+   * @param {WalkEnd} end
+   * @param {string} name of the goal
+   */
+  missed(end, name) {
+    if (!this.map.draft.length && !ARRIVED.includes(end.text)) this.map.mark(end.goal, name === NAMELESS ? "" : name);
+    this.end = end;
+    this.say();
+    if (!this.visible) this.tell(eventText(end), ARRIVED.includes(end.text) || end.text === "log_route_ended");
   }
 
   // Says below the map what is marked, or what can be done.
@@ -162,11 +189,14 @@ export class RoutesPanel {
     const way = draft.length > 1 ? length(draft) : marked ? length([robot, draft[0]]) : 0;
     for (const button of this.buttons) button.hidden = !marked || (asks && button.id !== "goal-drop");
     this.buttons[1].hidden ||= this.name !== "";
+    this.buttons[2].hidden &&= !this.end;
     this.nav2.hidden = this.buttons[0].hidden || !this.hasNav2;
     const blind = this.lidar === false ? ` ${t("map_blind")}` : "";
     const idle = this.walking ? t("map_walking", { name: this.walking }) : t("map_tap") + blind;
     this.text.hidden = asks;
-    put(this.text, marked ? `${this.name} ${t("trip", { value: way.toFixed(1) })}` : idle);
+    const told = this.end && eventText(this.end);
+    put(this.text, told ?? (marked ? `${this.name} ${t("trip", { value: way.toFixed(1) })}` : idle));
+    this.goal.dataset.told = told ? (ARRIVED.includes(this.end?.text ?? "") ? "good" : "warn") : "";
   }
 
   /** @param {{name: string, points: number[][]}[]} routes */

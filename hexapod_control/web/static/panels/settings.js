@@ -34,7 +34,10 @@ export class Settings {
     const find = (this.find = (id) => root.getElementById(id));
     this.sliders(root);
     find("leg").onchange = () => this.leg();
-    find("lose-leg").onclick = () => connection.send("leg", { name: find("leg").value, lost: !this.lost });
+    find("lose-leg").onclick = () => {
+      const leg = find("leg").value;
+      if (connection.send("leg", { name: leg, lost: !this.lost })) this.hint(t(this.lost ? "leg_returns" : "leg_folds", { leg }));
+    };
     for (const id of ["world", "reality"]) find(id).onchange = () => connection.send("world", { [id]: find(id).value });
     find("share").onclick = find("share-too").onclick = () => connection.send("query", { what: "invite" });
     find("theme").onclick = find("theme-too").onclick = () => this.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");

@@ -15,6 +15,7 @@ const MOST_UNDONE = 30; // changes
 const DELAY = 100; // [ms] from the last move of a slider to its effect
 const PADS = ["A", "B", "X", "Y", "L1", "R1", "LT", "RT", "Back", "Start", "", "", "▲", "▼", "◀", "▶"]; // buttons by number
 /** @typedef {[string, Record<string, any>]} Change kind of a message and its fields; "feel" is for this page */
+/** @typedef {{name: string, gait: string, values: Record<string, number>}} Profile */
 /** @type {Record<string, (status: any) => Record<string, any>>} */
 const BEFORE = {
   gait: (status) => ({ name: status.selected_gait }),
@@ -31,6 +32,8 @@ export class SettingsPanel {
   /** @type {any} */
   newest = null;
   undoes = false;
+  /** @type {Profile[]} */
+  profiles = []; // on the robot
   movedAt = -Infinity; // [ms] of a slider, which then waits for the robot to report its value
 
   /**
@@ -189,8 +192,7 @@ export class SettingsPanel {
 
   showUndo() {
     const last = this.undone.at(-1);
-    const what = last && t(last.changes.length > 1 ? "profile" : `undo_${last.changes[0][0]}`);
-    put(this.find("undo"), last ? t("undo_of", { what }) : t("undo"));
+    put(this.find("undo"), last ? t("undo_of", { what: named(last.changes) }) : t("undo"));
     explain(this.find("undo"), last ? null : ["undo_nothing", {}]);
   }
 
@@ -211,8 +213,19 @@ export class SettingsPanel {
     const name = this.find("profile-name");
     if (!name.value) name.value = t("profile_number", { number: this.find("profiles").children.length + 1 });
     const { selected_gait: gait, speed, lift } = this.newest;
+    this.keepProfile(name.value);
     this.connection.send("profile", { act: "save", name: name.value, gait, values: { speed, lift: lift ?? 1, ...tops(this.newest), ...feel } });
     name.value = "";
+  }
+
+  /**
+   * Keeps the profile of a name as it is before it is overwritten or deleted; none is deleted again.
+   * @param {string} name
+   */
+  keepProfile(name) {
+    const file = name.replace(/[^\p{L}\p{N}_ -]/gu, "").trim(); // as file_stem in names.py
+    const before = this.profiles.find((profile) => profile.name === file);
+    this.keep([["profile", before ? { act: "save", name: file, gait: before.gait, values: before.values } : { act: "delete", name }]]);
   }
 
   // The present gait and the limits of the battery; the robot tells whether its file was written.
@@ -222,18 +235,22 @@ export class SettingsPanel {
     this.keep([["profile", { act: "restore", name: "" }]]);
   }
 
-  /** @param {{gait: string, values: Record<string, number>}} profile */
+  /** @param {Profile} profile */
   apply({ gait, values }) {
     const { speed = 0.5, lift = 1, vx = 0, vy = 0, wz = 0 } = values;
     this.keep(["gait", "speed", "lift", "limits", "feel"].map((kind) => this.before(kind)));
     this.make([["gait", { name: gait }], ["speed", { share: speed }], ["lift", { share: lift }], ["limits", { vx, vy, wz }], ["feel", { ...FEEL, ...values }]]);
   }
 
-  /** @param {{name: string, gait: string, values: Record<string, number>}[]} profiles */
+  /** @param {Profile[]} profiles */
   take(profiles) {
+    this.profiles = profiles;
     const lines = profiles.map((profile) => {
       const buttons = Object.assign(document.createElement("div"), { className: "row" });
-      const drop = deleteButton(profile.name, () => this.connection.send("profile", { act: "delete", name: profile.name }));
+      const drop = deleteButton(profile.name, () => {
+        this.keepProfile(profile.name);
+        this.connection.send("profile", { act: "delete", name: profile.name });
+      });
       buttons.append(itemButton("profile_apply", profile.name, "robot", () => this.apply(profile)), drop);
       const item = document.createElement("li");
       item.append(Object.assign(document.createElement("b"), { textContent: profile.name }), buttons);
@@ -241,6 +258,16 @@ export class SettingsPanel {
     });
     this.find("profiles").replaceChildren(...lines);
   }
+}
+
+/**
+ * What undoing these changes brings back.
+ * @param {Change[]} changes
+ */
+function named(changes) {
+  const [[kind, { act, name }]] = changes;
+  if (changes.length > 1) return t("profile");
+  return act === "save" || act === "delete" ? t("undo_profile_of", { name }) : t(`undo_${kind}`);
 }
 
 /**
