@@ -14,6 +14,7 @@ MAX_NAME = 64  # characters of the name of a robot, leg, joint, gait, motion
 MAX_QUOTED = 60  # characters of an untrusted text in a message
 STANDARD = ("left_front", "left_middle", "left_rear", "right_front", "right_middle", "right_rear")
 JOINTS = ("coxa", "femur", "tibia")
+WALKS_WITHOUT = "walks_without"  # kind of the statement of gait_planner that legs are lost
 HARDWARE_NODES = ("servo_driver", "mujoco_sim")  # one of them moves the joints of a robot, and measures them
 
 

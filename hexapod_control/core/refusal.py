@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import reduce
 from string import Formatter
 from typing import Any, Self
 
@@ -35,6 +36,11 @@ class Statement:
     def listed(cls, text: str) -> Self:
         """A text that stands in a table of keys: it is its own kind, by which translators know it."""
         return cls(text, "{text}", text=text)
+
+    @classmethod
+    def joined(cls, kind: str, text: str, parts: Sequence[Statement]) -> Statement:
+        """One sentence of several; `text` has the places {first} and {second} and joins two of them."""
+        return reduce(lambda first, second: cls(kind, text, first=first, second=second), parts)
 
     @classmethod
     def from_json(cls, said: Any) -> Self:

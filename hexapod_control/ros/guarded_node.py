@@ -10,6 +10,7 @@ Beside its executor a node has a thread for urgent services, which nothing may d
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import socket
 import sys
@@ -31,6 +32,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from hexapod_control.core.names import shortened
+from hexapod_control.core.refusal import Statement
 from hexapod_control.ros import messages
 from hexapod_control.ros.monitoring.clock_monitor import ClockMonitor
 from hexapod_control.ros.monitoring.graph_identity import Phase
@@ -47,9 +49,10 @@ from hexapod_control.ros.transport.senders import LOCAL
 from hexapod_control.ros.transport.topic_publisher import TopicPublisher
 from hexapod_control.ros.writer_thread import WriterThread
 
+SAID = "said"  # key of /diagnostics: kind, text and values of the statements that the node has made, as JSON
 THROTTLE_S = 5.0  # between two log lines of the same kind; a report counts as recent for this long
 MAX_REPORT_LENGTH = 1500  # characters
-__all__ = ["THROTTLE_S", "GuardedNode", "ReportLevel", "SentReport"]
+__all__ = ["SAID", "THROTTLE_S", "GuardedNode", "ReportLevel", "SentReport"]
 
 CLOCK = "/clock"
 HOUSEKEEPING_PERIOD_S = 0.5
@@ -77,6 +80,7 @@ class SentReport(NamedTuple):
     text: str
     when: float  # [s] steady time of the last call of `report`
     logged: float  # [s] steady time at which it was last written to the log
+    said: Statement | None = None  # of which it is the text
 
 
 class ReportingNode(PollingNode):
@@ -87,10 +91,10 @@ class ReportingNode(PollingNode):
         self._sent_reports: dict[str, SentReport] = {}
         super().__init__(name, **options)
 
-    def report(self, kind: str, level: ReportLevel, text: str, every: float = THROTTLE_S) -> None:
+    def report(self, kind: str, level: ReportLevel, said: str | Statement, every: float = THROTTLE_S) -> None:
         """Logs a text, each kind at most once per `every` [s]; /diagnostics shows it for THROTTLE_S."""
         now = time.monotonic()
-        text = shortened(text, MAX_REPORT_LENGTH)
+        text = shortened(str(said), MAX_REPORT_LENGTH)
         last = self._sent_reports.get(kind)
         logged = last.logged if last is not None and now - last.logged < every else now
         if logged == now:
@@ -101,7 +105,8 @@ class ReportingNode(PollingNode):
                 self.get_logger().warning(text)
             else:
                 self.get_logger().info(text)
-        self._sent_reports[kind] = SentReport(level, text, now, logged)
+        statement = said if isinstance(said, Statement) else None
+        self._sent_reports[kind] = SentReport(level, text, now, logged, statement)
 
     def withdraw(self, kind: str) -> None:
         """Ends a report whose reason is gone: /diagnostics shows it no longer."""
@@ -113,10 +118,13 @@ class ReportingNode(PollingNode):
 
     def recent_reports(self) -> list[str]:
         """Returns the texts of the warnings and errors of the last THROTTLE_S, most serious first."""
+        return [sent.text for sent in self._recent_reports()]
+
+    def _recent_reports(self) -> list[SentReport]:
         now = time.monotonic()
         sent = self._sent_reports.values()
         recent = [s for s in sent if s.level >= ReportLevel.WARNING and now - s.when <= THROTTLE_S]
-        return [s.text for s in sorted(recent, key=lambda s: (-s.level, -s.when))]
+        return sorted(recent, key=lambda s: (-s.level, -s.when))
 
     @property
     def sent_reports(self) -> Mapping[str, SentReport]:
@@ -158,6 +166,7 @@ class GuardedNode(ReportingNode):
         self.started = time.monotonic()
         self.received: Counter[str] = Counter()  # received messages by topic, including refused ones
         self.housekeeping_runs = 0
+        self._answers: list[Statement] = []  # since the last status
         self._introspect(declare(self, IntrospectionSettings, self._introspect))
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", EVENTS)
         self.create_timer(HOUSEKEEPING_PERIOD_S, self._housekeeping, clock=self.steady)
@@ -406,10 +415,10 @@ class GuardedNode(ReportingNode):
             self.every_second()
             self.publish_status()
 
-    def report(self, kind: str, level: ReportLevel, text: str, every: float = THROTTLE_S) -> None:
+    def report(self, kind: str, level: ReportLevel, said: str | Statement, every: float = THROTTLE_S) -> None:
         """As without guard; a warning or an error that begins is in /diagnostics at once."""
         last = self._sent_reports.get(kind)
-        super().report(kind, level, text, every)
+        super().report(kind, level, said, every)
         begins = last is None or last.level < level or time.monotonic() - last.when > THROTTLE_S
         if begins and level > ReportLevel.OK:
             self.run_in_executor(self.publish_status)
@@ -420,10 +429,20 @@ class GuardedNode(ReportingNode):
             (s.level for s in self._sent_reports.values() if time.monotonic() - s.when <= THROTTLE_S),
             default=ReportLevel.OK,
         )
-        summary = next(iter(self.recent_reports()), "ok")
+        shown = next(iter(self._recent_reports()), None)
+        told = [said.as_json() for said in (*self._answers, shown.said if shown else None) if said is not None]
+        values = {**self.status(), SAID: json.dumps(told)} if told else self.status()
+        self._answers.clear()
         name = self.get_fully_qualified_name()
         stamp = self.get_clock().now().to_msg()
-        self._diagnostics.publish(messages.diagnostics(name, self.hardware_id, worst, summary, self.status(), stamp))
+        text = shown.text if shown else "ok"
+        self._diagnostics.publish(messages.diagnostics(name, self.hardware_id, worst, text, values, stamp))
+
+    def in_words(self, answer: Statement) -> str:
+        """The text of an answer; kind and values are published before it, for pages in other languages."""
+        self._answers.append(answer)
+        self.publish_status()
+        return str(answer)
 
 
 def _name(callback: Any) -> str:

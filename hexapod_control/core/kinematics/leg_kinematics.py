@@ -21,6 +21,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array, read_only
+from hexapod_control.core.refusal import Statement
 from hexapod_control.core.robot import Leg, Matrix, Robot, Vector
 
 Coordinate = TypeVar("Coordinate", float, Array)
@@ -42,10 +43,13 @@ class UnreachableReason(Enum):
     ON_AXIS = "on the coxa axis"  # which has no direction: the coxa keeps its angle
     JOINT_LIMIT = "outside the joint limits"
 
-    def describe(self, excess: float) -> str:
+    def describe(self, excess: float) -> Statement:
         """The reason, and by how much: `excess` as in LegSolution. Completes 'the target is ...'."""
         unit = "mrad" if self is UnreachableReason.JOINT_LIMIT else "mm"
-        return f"{self.value}, by {1000.0 * excess:.1f} {unit}" if excess > 0.0 else self.value
+        reason = Statement(f"reach_{self.name.lower()}", self.value)
+        if excess <= 0.0:
+            return reason
+        return Statement("reach_by", "{reason}, by {excess:.1f} {unit}", reason=reason, excess=1e3 * excess, unit=unit)
 
 
 class LegSolution(NamedTuple):

@@ -250,7 +250,7 @@ def execute_feet(context: StepContext, step: FeetStep) -> StepExecution:
     for leg, reason, excess in zip(robot.leg_names, solution.reasons, solution.excess, strict=True):
         if reason is not None:
             where = reason.describe(excess)
-            yield Refusal("foot_out_of_reach", "the foot of {leg} would be {where}", leg=leg, where=where)
+            yield Refusal("foot_would_be", "the foot of {leg} would be {where}", leg=leg, where=where)
             return
     yield from _moved(context, lambda: planner.move_feet(goal, step.duration))
 

@@ -25,7 +25,7 @@ from hexapod_control.core.planner.requests import (
 from hexapod_control.core.posture.posture_sequences import PostureSequences
 from hexapod_control.core.posture.stand_up import lying_offset
 from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
-from hexapod_control.core.refusal import Refusal
+from hexapod_control.core.refusal import Refusal, Statement
 from hexapod_control.core.robot import Point, Robot, Vector
 from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind
 from hexapod_control.core.statics.static_stability import MIN_SUPPORTING_FEET
@@ -115,11 +115,18 @@ def leg_change_refusal(walk: WalkController, footholds: FootholdPlan) -> Refusal
 def kept_feet(walk: WalkController, robot: Robot) -> Mishap | None:
     """What a robot says that lies down with feet that do not return to their neutral footholds; None if they do."""
     if walk.gave_up:
-        why = "the feet have not met the places that the map shows for them"
-        return Mishap(MishapKind.NO_FOOTHOLD, f"{why}: the robot sits down with its feet where they stand")
-    kept = ", ".join(f"{robot.leg_names[leg]} ({in_words(missing)})" for leg, missing in walk.forbidden.items())
-    text = f"the map shows no neutral foothold for {kept}: the robot sits down with these feet where they stand"
-    return Mishap(MishapKind.NO_FOOTHOLD, text) if kept else None
+        text = "the feet have not met the places that the map shows for them: the robot sits down with its feet where "
+        text += "they stand"
+        return Mishap(MishapKind.NO_FOOTHOLD, Statement("places_not_met", text))
+    kept = [
+        Statement("leg_seen", "{leg} ({seen})", leg=robot.leg_names[leg], seen=in_words(missing))
+        for leg, missing in walk.forbidden.items()
+    ]
+    if not kept:
+        return None
+    text = "the map shows no neutral foothold for {kept}: the robot sits down with these feet where they stand"
+    listed = Statement.joined("comma", "{first}, {second}", kept)
+    return Mishap(MishapKind.NO_FOOTHOLD, Statement("sits_as_it_stands", text, kept=listed))
 
 
 def _new_contacts(

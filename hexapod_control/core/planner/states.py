@@ -69,7 +69,7 @@ TORQUE_OFF = Refusal(
     "torque_off",
     "the torque is off: run hexapod arm, after an emergency stop hexapod reset first, then hexapod stand",
 )
-WOULD_TIP = Refusal("would_tip", "refused: with a leg in the air the robot would tip")
+WOULD_TIP = Refusal("would_tip_lifted", "refused: with a leg in the air the robot would tip")
 CLAMPED = Refusal("pose_clamped", "out of reach: clamped, see the achieved pose")
 
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import JOINTS
-from hexapod_control.core.refusal import Refusal
+from hexapod_control.core.refusal import Refusal, Statement
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.sensor_inputs import SensorInputs
 from hexapod_control.core.statics.moving_mass import neutral_center
@@ -127,51 +127,65 @@ class MishapWatch(Copyable):
         self.stuck = late.leg if late is not None and late.time > STUCK_TIME_S else None
         if late is not None and tick.walking:
             self._lagging_leg = late.leg
-            name = tick.robot.leg_names[late.leg]
-            error = f"its {JOINTS[late.joint]} is {late.error:.2f} rad from its target"
+            values = {
+                "leg": tick.robot.leg_names[late.leg],
+                "joint": JOINTS[late.joint],
+                "error": late.error,
+            }
             if self.stuck is None:
-                text = f"{name} lags behind, {error}: the robot walks slowly and lifts this leg higher; "
-                self._slow_down(MishapKind.SLOWED, f"{text}check what it is caught on")
+                text = "{leg} lags behind, its {joint} is {error:.2f} rad from its target: the robot walks slowly and "
+                text += "lifts this leg higher; check what it is caught on"
+                self._slow_down(MishapKind.SLOWED, Statement("leg_lags", text, **values))
             else:
-                text = f"{name} is stuck, {error}: the robot stops, then tries again; free the leg"
-                self._slow_down(MishapKind.STUCK, text)
+                text = "{leg} is stuck, its {joint} is {error:.2f} rad from its target: the robot stops, then tries "
+                text += "again; free the leg"
+                self._slow_down(MishapKind.STUCK, Statement("leg_stuck", text, **values))
         elif slipping:
             names = " and ".join(tick.robot.leg_names[row] for row in slipping)
-            text = f"{names} slip: the robot turns by {self._slip.difference:.2f} rad/s more than its feet; "
-            self._slow_down(MishapKind.SLOWED, f"{text}it walks slowly; look for slippery ground")
+            text = (
+                "{legs} slip: the robot turns by {difference:.2f} rad/s more than its feet; it walks slowly; look for "
+                "slippery ground"
+            )
+            slips = Statement("feet_slip", text, legs=names, difference=self._slip.difference)
+            self._slow_down(MishapKind.SLOWED, slips)
 
-    def _slow_down(self, kind: MishapKind, text: str) -> None:
+    def _slow_down(self, kind: MishapKind, said: Statement) -> None:
         self._slow = CAUTIOUS_TIME_S
-        self.slow_mishap = Mishap(kind, text)
+        self.slow_mishap = Mishap(kind, said)
 
     # --- texts of the mishaps that end a motion ------------------------------------------------------
 
     @property
-    def attitude(self) -> str:
-        """Roll and pitch of the body as a text for messages."""
+    def attitude(self) -> Statement:
+        """Roll and pitch of the body for messages."""
         if self.tilt is None:
-            return "unknown"
+            return Statement("attitude_unknown", "unknown")
         roll, pitch = (math.degrees(angle) for angle in self.tilt)
-        return f"roll {roll:.0f} deg, pitch {pitch:.0f} deg"
+        return Statement("attitude", "roll {roll:.0f} deg, pitch {pitch:.0f} deg", roll=roll, pitch=pitch)
 
     def fallen_mishap(self) -> Mishap:
         """The mishap of a robot that has fallen."""
-        text = f"the robot has fallen ({self.attitude}, it stands up to {math.degrees(self.limit):.0f} deg)"
-        remedy = "set it on its feet and run hexapod stand, or lay it on its belly and run hexapod recover"
-        return Mishap(MishapKind.FALLEN, f"{text}: its joints hold; {remedy}")
+        text = (
+            "the robot has fallen ({attitude}, it stands up to {limit:.0f} deg): its joints hold; set it on its feet "
+            "and run hexapod stand, or lay it on its belly and run hexapod recover"
+        )
+        limit = math.degrees(self.limit)
+        return Mishap(MishapKind.FALLEN, Statement("has_fallen", text, attitude=self.attitude, limit=limit))
 
     def hanging_mishap(self) -> Mishap:
         """The mishap of a robot whose body rests on an edge."""
-        text = f"the robot hangs ({self.attitude}, fewer than {MIN_SUPPORTING_FEET} feet bear load): its joints hold"
-        return Mishap(MishapKind.FALLEN, f"{text}; put it on level ground, then run hexapod recover")
+        text = (
+            "the robot hangs ({attitude}, fewer than {least} feet bear load): its joints hold; put it on level ground, "
+            "then run hexapod recover"
+        )
+        hangs = Statement("hangs", text, attitude=self.attitude, least=MIN_SUPPORTING_FEET)
+        return Mishap(MishapKind.FALLEN, hangs)
 
     def carried_mishap(self) -> Mishap:
         """The mishap of a robot that was lifted."""
-        text = "no foot bears load, so the robot was lifted: its joints hold"
-        remedy = (
-            "put it on its feet, then drive it or run hexapod recover; on its belly, hexapod sit, then hexapod stand"
-        )
-        return Mishap(MishapKind.CARRIED, f"{text}; {remedy}")
+        text = "no foot bears load, so the robot was lifted: its joints hold; put it on its feet, then drive it or run "
+        text += "hexapod recover; on its belly, hexapod sit, then hexapod stand"
+        return Mishap(MishapKind.CARRIED, Statement("lifted", text))
 
 
 class MishapKind(Enum):
@@ -190,13 +204,18 @@ class Mishap:
     """A mishap, and a message with its cause, place, values and remedy."""
 
     kind: MishapKind
-    text: str
+    said: Statement
     request: str = ""  # of an operator, with which the robot continues; empty: none is needed
+
+    @property
+    def text(self) -> str:
+        """The message in English."""
+        return str(self.said)
 
     @property
     def refusal(self) -> Refusal:
         """The refusal of a request while it lasts."""
-        return Refusal(self.kind.value, "{mishap}", mishap=self.text)
+        return Refusal(self.kind.value, "{mishap}", mishap=self.said)
 
 
 MAX_STANDING_TILT_RAD = math.radians(45.0)  # on steeper ground the feet slide

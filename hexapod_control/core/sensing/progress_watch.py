@@ -32,6 +32,7 @@ from statistics import median
 
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
+from hexapod_control.core.refusal import Statement
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind, tilt_angle
 
@@ -168,12 +169,13 @@ class ProgressWatch(Copyable):
             if _suffice(self._parts):
                 self._judge(sample)
 
-    def stand(self, wanted: Twist, cause: str) -> None:
+    def stand(self, wanted: Twist, cause: Statement) -> None:
         """Notes that the robot is to walk and has not moved for STANDS_S; `cause` says why."""
         if self.refused.mishap is None:
-            text = f"the robot is to walk and has stood for {STANDS_S:g} s: {cause}"
-            remedy = "it stops; drive another way, or run hexapod stand"
-            self.refused.refuse(wanted, Mishap(MishapKind.HINDERED, f"{text}: {remedy}"))
+            text = "the robot is to walk and has stood for {seconds:g} s: {cause}: it stops; drive another way, or run "
+            text += "hexapod stand"
+            said = Statement("stands_still", text, seconds=STANDS_S, cause=cause)
+            self.refused.refuse(wanted, Mishap(MishapKind.HINDERED, said))
 
     def _judge(self, sample: ProgressSample) -> None:
         names = ("time", "known", "way", "wanted", "made", "slip", "pushed")
@@ -193,10 +195,12 @@ class ProgressWatch(Copyable):
         if sum(part.made - max(part.pushed, 0.0) - least * part.way for part in last) >= 0.0:
             return  # it has come free
         part = 100.0 * max(share, 0.0) * way / max(way, wanted)
-        text = f"the robot makes no way: in {time:.0f} s its feet have made {part:.0f} % of it"
-        remedy = "it stops; drive another way, or lift it over, then command zero before the same way again"
-        mishap = Mishap(MishapKind.HINDERED, f"{text}; {_cause(sample, held, off, pushed / way)}: {remedy}")
-        self.refused.refuse(sample.executed, mishap)
+        text = (
+            "the robot makes no way: in {time:.0f} s its feet have made {part:.0f} % of it; {cause}: it stops; drive "
+            "another way, or lift it over, then command zero before the same way again"
+        )
+        said = Statement("no_way", text, time=time, part=part, cause=_cause(sample, held, off, pushed / way))
+        self.refused.refuse(sample.executed, Mishap(MishapKind.HINDERED, said))
         self.rest()
 
     def _drags_a_leg(self) -> bool:
@@ -221,17 +225,21 @@ def _suffice(parts: Sequence[_Part]) -> bool:
     return time > WATCHED_S - 0.5 * PART_S and (cycles >= WATCHED_CYCLES or time > MOST_WATCHED_S - 0.5 * PART_S)
 
 
-def _cause(sample: ProgressSample, held: Sequence[str], off: float, push: float) -> str:
+def _cause(sample: ProgressSample, held: Sequence[str], off: float, push: float) -> Statement:
     """What is known of the cause: legs that are held by up to `off` [rad], the push as a share of the weight."""
     known = []
     if held:
-        are = "is" if len(held) == 1 else "are"
-        known.append(f"{' and '.join(held)} {are} held, up to {math.degrees(off):.0f} deg off target, as at an edge")
+        kind, who = ("leg_held", "{legs} is held") if len(held) == 1 else ("legs_held", "{legs} are held")
+        text = f"{who}, up to {{off:.0f}} deg off target, as at an edge"
+        known.append(Statement(kind, text, legs=" and ".join(held), off=math.degrees(off)))
     if push > HARD_PUSH:
-        known.append(f"its legs push with {100.0 * push:.0f} % of its weight, so something holds its body or a leg")
+        text = "its legs push with {push:.0f} % of its weight, so something holds its body or a leg"
+        known.append(Statement("pushes_hard", text, push=100.0 * push))
     slope = 0.0 if sample.tilt is None else tilt_angle(*sample.tilt)
     if slope > STEEP_RAD:
-        known.append(f"the ground may be too steep, the body tilts by {math.degrees(slope):.0f} deg")
+        text = "the ground may be too steep, the body tilts by {slope:.0f} deg"
+        known.append(Statement("too_steep", text, slope=math.degrees(slope)))
     if sample.slipping:
-        known.append("feet slip")
-    return " and ".join(known) or "no sensor tells why: look for an edge, a rope or slippery ground"
+        known.append(Statement("slips", "feet slip"))
+    unknown = Statement("cause_unknown", "no sensor tells why: look for an edge, a rope or slippery ground")
+    return Statement.joined("and", "{first} and {second}", known or [unknown])

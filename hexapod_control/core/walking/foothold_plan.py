@@ -36,6 +36,7 @@ from hexapod_control.core.kinematics.body_pose import Placement
 from hexapod_control.core.kinematics.fits import fit_plane
 from hexapod_control.core.kinematics.frame_tree import FramePose
 from hexapod_control.core.kinematics.se2 import Twist, moved_point
+from hexapod_control.core.refusal import Statement
 from hexapod_control.core.robot import Point, Robot, Vector
 from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind
 from hexapod_control.core.sensing.progress_watch import RefusedCourse
@@ -83,14 +84,27 @@ class Sight(Enum):
     SHIFTED = "shifted"  # they would fit it if it were shifted
 
 
+NOT_HERE = "no_foothold_ahead", "drive another way"
 DOUBTS = {
-    Sight.LOST: f"nothing new on terrain_map for {OLD_S:g} s: the robot feels its way and walks slowly; is terrain_map "
-    "running, and does its camera see?",
-    Sight.MISFIT: f"the map terrain_map does not fit the feet: {DOUBTED} of the last {JUDGED} stood more than "
-    f"{1e3 * MISFIT:.0f} mm above or below it: the robot feels its way and walks slowly; check the mounting of the "
-    "camera in the robot file, and odom",
-    Sight.SHIFTED: f"the map terrain_map lies beside the ground, as the last {COUNT} touch-downs show: the robot "
-    "feels its way and walks slowly; check the mounting of the camera in the robot file, and odom",
+    Sight.LOST: Statement(
+        "map_old",
+        "nothing new on terrain_map for {seconds:g} s: the robot feels its way and walks slowly; is terrain_map "
+        "running, and does its camera see?",
+        seconds=OLD_S,
+    ),
+    Sight.MISFIT: Statement(
+        "map_misfit",
+        "the map terrain_map does not fit the feet: {doubted} of the last {judged} stood more than {misfit:.0f} mm "
+        "above or below it: the robot feels its way and walks slowly; check the mounting of the camera in the robot "
+        "file, and odom",
+        **{"doubted": DOUBTED, "judged": JUDGED, "misfit": 1e3 * MISFIT},
+    ),
+    Sight.SHIFTED: Statement(
+        "map_shifted",
+        "the map terrain_map lies beside the ground, as the last {count} touch-downs show: the robot feels its way and "
+        "walks slowly; check the mounting of the camera in the robot file, and odom",
+        count=COUNT,
+    ),
 }
 
 
@@ -352,14 +366,14 @@ class FootholdPlan(Copyable):
         for leg, (name, time) in enumerate(zip(self.robot.leg_names, probing, strict=True)):
             if time is not None and time > PROBED_S:
                 self._unsupported = leg
-                text = f"{name} finds no ground within {1e3 * SEEN_DEPTH:.0f} mm below the other feet"
-                self._refuse(walk, f"{text}; it stops: drive another way")
+                text = "{leg} finds no ground within {depth:.0f} mm below the other feet; it stops: drive another way"
+                self._refuse(walk, Statement("no_ground", text, leg=name, depth=1e3 * SEEN_DEPTH))
                 return
 
-    def _refuse(self, walk: WalkController, text: str, question: _Question | None = None) -> None:
+    def _refuse(self, walk: WalkController, said: Statement, question: _Question | None = None) -> None:
         self._question = question
         course = walk.speed.command if walk.speed.twist.is_zero else walk.speed.twist
-        self.refused.refuse(course, Mishap(MishapKind.NO_FOOTHOLD, text), lasts=True)
+        self.refused.refuse(course, Mishap(MishapKind.NO_FOOTHOLD, said), lasts=True)
         walk.halt()
 
     def _landed(self, motion: FootMotion, touching: Sequence[bool] | None) -> list[Vector]:
@@ -394,10 +408,10 @@ class FootholdPlan(Copyable):
         for leg, missing in self.missing.items():
             if not motion.feet[leg].state.planted or motion.clock.stance_time(leg, 0.0) < DECIDED:
                 name = self.robot.leg_names[leg]
-                text = f"no foothold ahead of {name}: {in_words(missing)}"
                 explorable = explores and missing.why is NoFoothold.UNKNOWN and not _one_by_one(motion)
-                hint = "explore it in the gait wave" if explorable else "drive another way"
-                self._refuse(walk, f"{text}; it stops: {hint}", self._questions[leg])
+                kind, hint = ("explore_here", "explore it in the gait wave") if explorable else NOT_HERE
+                text = f"no foothold ahead of {{leg}}: {{seen}}; it stops: {hint}"
+                self._refuse(walk, Statement(kind, text, leg=name, seen=in_words(missing)), self._questions[leg])
                 return
 
     @property
@@ -438,20 +452,20 @@ def _step(leg: int, foot: Foot, motion: FootMotion, walk: WalkController, before
     return Step(leg, foot.at, nominal, disc, until, stance, before, level)
 
 
-def in_words(missing: Missing) -> str:
+def in_words(missing: Missing) -> Statement:
     """What was seen there."""
-    height = f"{1e3 * abs(missing.drop):.0f} mm"
+    height = 1e3 * abs(missing.drop)
     match missing.why:
         case NoFoothold.UNKNOWN:
-            return "the ground there is unknown"
+            return Statement("ground_unknown", "the ground there is unknown")
         case NoFoothold.BLOCKED:
-            return "the leg would touch the ground"
+            return Statement("ground_touched", "the leg would touch the ground")
         case _ if abs(missing.drop) <= ROUGHNESS:
-            return "the ground there is uneven"
+            return Statement("ground_uneven", "the ground there is uneven")
         case _ if missing.drop > 0.0:
-            return f"drop of {height}"
+            return Statement("ground_drop", "drop of {height:.0f} mm", height=height)
         case _:
-            return f"step of {height}"
+            return Statement("ground_step", "step of {height:.0f} mm", height=height)
 
 
 def _one_by_one(motion: FootMotion) -> bool:

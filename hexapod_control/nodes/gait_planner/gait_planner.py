@@ -18,7 +18,7 @@ from hexapod_control.core.motions.motion_player import MotionPlayer
 from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState
-from hexapod_control.core.refusal import Refusal
+from hexapod_control.core.refusal import Refusal, Statement
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
 from hexapod_control.nodes.announcements.robot_file_reports import report_edits, report_implausible_values
@@ -166,8 +166,8 @@ class GaitPlannerNode(GuardedNode):
         if seconds <= TARGET_TIMEOUT_S or last is None or self.simulated_time:
             return
         if last.joint_velocity.any():
-            text = f"a tick came {seconds:.2f} s late, the robot held meanwhile: the computer or this process was busy"
-            self.report("late", ReportLevel.WARNING, text)
+            text = "a tick came {seconds:.2f} s late, the robot held meanwhile: the computer or this process was busy"
+            self.report("late", ReportLevel.WARNING, Statement("tick_late", text, seconds=seconds))
 
     # --- messages -------------------------------------------------------------------------------------------
 
@@ -194,8 +194,9 @@ class GaitPlannerNode(GuardedNode):
         now = time.monotonic()
         self._without_subscriber_since = min(self._without_subscriber_since, now)
         if now - self._without_subscriber_since > DISCOVERY_TIME_S:
-            text = "nothing subscribes to foot_targets and joint_motion, so the robot stays as it is: start "
-            self.report("unheard", ReportLevel.WARNING, f"{text}inverse_kinematics")
+            text = "nothing subscribes to foot_targets and joint_motion, so the robot stays as it is: start {node}"
+            said = Statement("targets_unheard", text, node="inverse_kinematics")
+            self.report("unheard", ReportLevel.WARNING, said)
 
     @property
     def _may_have_no_torque(self) -> bool:
@@ -217,7 +218,7 @@ class GaitPlannerNode(GuardedNode):
         self._halt()
         self.stops.note(",".join(callers(self, "stop")))
         self.requests.begin("stop")
-        return answer(response, None, "stopping; feet in the air are set down")
+        return answer(self, response, None, "stopping; feet in the air are set down")
 
     def _begin_to_sit(self) -> None:
         self.velocity.filter.block()

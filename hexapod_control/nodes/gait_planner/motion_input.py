@@ -22,7 +22,7 @@ from hexapod_control.core.motions.motion_steps import Choreography, MotionError
 from hexapod_control.core.motions.motion_topics import REHEARSE, MotionRequest, MotionState, as_word, percent_in_steps
 from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.core.names import quoted
-from hexapod_control.core.refusal import Refusal
+from hexapod_control.core.refusal import Refusal, Statement
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.gait_planner.request_input import answer
 from hexapod_control.ros import messages
@@ -153,11 +153,12 @@ class MotionInput:
         """Ends the present motion at once."""
         refusal = None if self.busy else Refusal("no_motion", "no motion is played")
         self._commands.end_motion()
-        return answer(response, refusal, "coming to rest, feet in the air go down")
+        return answer(self._node, response, refusal, "coming to rest, feet in the air go down")
 
     def _service(self, name: str) -> Callable[[Trigger.Request, Trigger.Response], Trigger.Response]:
         def on_service(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-            return answer(response, self.play(name), f"{name} is rehearsed first, motion_state reports when it is done")
+            accepted = f"{name} is rehearsed first, motion_state reports when it is done"
+            return answer(self._node, response, self.play(name), accepted)
 
         return on_service
 
@@ -226,8 +227,9 @@ class MotionInput:
 
     def refuse(self, name: str, refusal: Refusal) -> Refusal:
         """Reports and shows that a motion is refused. Returns the refusal."""
-        text = _in_one_line(refusal)
-        self._node.report("motion", ReportLevel.WARNING, f"motion {as_word(name)} refused: {text}", every=0.0)
+        refused = Statement("motion_refused", "motion {name} refused: {refusal}", name=as_word(name), refusal=refusal)
+        self._node.in_words(refusal)
+        self._node.report("motion", ReportLevel.WARNING, refused, every=0.0)
         self.show(MotionOutcome(name, MotionEnd.REFUSED, 0.0, refusal))
         return refusal
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from hexapod_control.core.kinematics.body_pose import NEUTRAL
 from hexapod_control.core.planner.planner import Planner, PlannerView
 from hexapod_control.core.posture.walking_legs import WalkingLegs
+from hexapod_control.core.refusal import Statement
 from hexapod_control.core.sensing.payload import NO_PAYLOAD, Payload, Scale
 from hexapod_control.nodes.joint_state_input import MeasuredSample
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
@@ -84,8 +85,12 @@ class PayloadInput:
         try:
             refused = self._planner.change_gaits(tables.result()) is not None
         except ValueError as error:  # no gait is stable
-            text = f"the robot carries {used}, with which it cannot walk safely: {error}"
-            self._node.report("payload", ReportLevel.WARNING, f"{text}; move the load to the middle, or take it off")
+            text = (
+                "the robot carries {load}, with which it cannot walk safely: {error}; move the load to the middle, or "
+                "take it off"
+            )
+            said = Statement("load_too_heavy", text, load=str(used), error=Statement.of(error))
+            self._node.report("payload", ReportLevel.WARNING, said)
             refused = False
         else:
             text = f"carries {used}: margin and speed limits are those with it" if used.mass else "carries no load now"

@@ -26,6 +26,7 @@ from hexapod_control.core.motions.motion_topics import own_activity, percent_in_
 from hexapod_control.core.motions.operator_commands import OperatorCommands
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
+from hexapod_control.core.refusal import Statement
 from hexapod_control.core.robot import Robot, Vector
 from hexapod_control.core.sensing.mishap_watch import MishapKind
 from hexapod_control.core.statics.static_stability import convex_hull
@@ -133,17 +134,16 @@ class PlannerOutput:
         """Reports what prevents the robot from moving as commanded."""
         if plan.unreached is not None:
             leg, reason, excess = plan.unreached
-            text = f"foot of {leg}: the target is {reason.describe(excess)}; "
-            remedy = "the robot holds; command a smaller motion, or a body pose closer to neutral"
-            self._node.report("unreached", ReportLevel.WARNING, text + remedy)
+            text = "foot of {leg}: the target is {where}; the robot holds; command a smaller motion, or a body pose "
+            text += "closer to neutral"
+            said = Statement("foot_unreached", text, leg=leg, where=reason.describe(excess))
+            self._node.report("unreached", ReportLevel.WARNING, said)
         if plan.blocked is not None and plan.blocked.legs is not None:
             first, second = (self._planner.robot.leg_names[leg] for leg in plan.blocked.legs)
-            text = f"{first} and {second} are {1000 * plan.blocked.distance:.0f} mm apart and would touch; "
-            self._node.report(
-                "blocked",
-                ReportLevel.WARNING,
-                f"{text}the robot waits; command another direction, or a body pose closer to neutral",
-            )
+            text = "{first} and {second} are {distance:.0f} mm apart and would touch; the robot waits; command another "
+            text += "direction, or a body pose closer to neutral"
+            values = {"first": first, "second": second, "distance": 1000 * plan.blocked.distance}
+            self._node.report("blocked", ReportLevel.WARNING, Statement("legs_would_touch", text, **values))
 
     def _due(self, rate: float) -> bool:
         return self._ticks % max(1, round(self._settings.control_rate / rate)) == 0
@@ -262,8 +262,8 @@ class StartPermission:
             self._subscription = None
             return True
         if now - self._first > REPORT_AFTER_S:
-            text = f"no joint_targets follow joint_motion, so the robot stays as it is: start {KINEMATICS}"
-            self._node.report("unheard", ReportLevel.WARNING, text)
+            text = "no joint_targets follow joint_motion, so the robot stays as it is: start {node}"
+            self._node.report("unheard", ReportLevel.WARNING, Statement("motion_unanswered", text, node=KINEMATICS))
         stamp = self._node.get_clock().now().to_msg()
         self._stamps.append((stamp.sec, stamp.nanosec))
         self._output.publish_joint_motion(self._joints, stamp)
@@ -301,7 +301,7 @@ class MishapReports:
         commands: OperatorCommands,
         planner: Planner,
         block: Callable[[], None],
-        pause: Callable[[str, str, float], None],
+        pause: Callable[[str, Statement, float], None],
     ) -> None:
         """`block` makes the node ignore velocity commands until a zero or a silence, `pause` until its cause has ended.
 
@@ -328,7 +328,7 @@ class MishapReports:
         if mishap.kind in (MishapKind.HINDERED, MishapKind.NO_FOOTHOLD):  # the planner refuses only the same course
             self._commands.end_motion()
         elif mishap.kind is MishapKind.STUCK:
-            self._pause(mishap.kind.value, mishap.text, STUCK_PAUSE_S)
+            self._pause(mishap.kind.value, mishap.said, STUCK_PAUSE_S)
         elif mishap.kind is not MishapKind.SLOWED:  # a person has to put the robot on its feet
             self._block()
             self._commands.end_motion()
@@ -338,7 +338,7 @@ class MishapReports:
         """Reports the present mishap again, so that /diagnostics shows it as long as it lasts."""
         mishap = self._planner.view.mishap
         if mishap is not None:
-            self._node.report(mishap.kind.value, LEVELS[mishap.kind], mishap.text)
+            self._node.report(mishap.kind.value, LEVELS[mishap.kind], mishap.said)
 
 
 def course_text(course: CourseControl) -> str:

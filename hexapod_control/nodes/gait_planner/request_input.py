@@ -29,11 +29,11 @@ from hexapod_control.config.robots.robot_file import load
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, BodyPose
 from hexapod_control.core.motions.operator_commands import OperatorCommands
-from hexapod_control.core.names import HARDWARE_NODES, enumerated, quoted, shortened
+from hexapod_control.core.names import HARDWARE_NODES, WALKS_WITHOUT, enumerated, quoted, shortened
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState, TickPlan
 from hexapod_control.core.posture.walking_legs import WalkingLegs
-from hexapod_control.core.refusal import Refusal
+from hexapod_control.core.refusal import Refusal, Statement
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.gait_planner.planner_output import PlannerOutput
 from hexapod_control.nodes.gait_planner.velocity_filter import Ignored, VelocityFilter
@@ -63,6 +63,7 @@ class PostureServices:
         accepted: Callable[[str], None] = lambda request: None,
     ) -> None:
         """`block` makes the node ignore velocity commands until a zero or a silence; `accepted` gets every request."""
+        self._node = node
         self._commands = commands
         self._block = block
         self._accepted = accepted
@@ -93,13 +94,13 @@ class PostureServices:
         return refusal
 
     def _answer(self, response: Trigger.Response, request: str, doing: str) -> Trigger.Response:
-        return answer(response, self.begin(request), f"{doing}, gait_state reports when it is done")
+        return answer(self._node, response, self.begin(request), f"{doing}, gait_state reports when it is done")
 
 
-def answer(response: Trigger.Response, refusal: Refusal | None, accepted: str) -> Trigger.Response:
+def answer(node: GuardedNode, response: Trigger.Response, refusal: Refusal | None, accepted: str) -> Trigger.Response:
     """Fills the response of a Trigger service; without a refusal it says what was `accepted`."""
     response.success = refusal is None
-    response.message = str(refusal or accepted)
+    response.message = node.in_words(refusal) if refusal else accepted
     return response
 
 
@@ -166,15 +167,20 @@ class LegInput:
         else:
             refusal = self._commands.change_leg(self._leg, lost=self._loses, remaining=remaining)
         if refusal:
-            self._node.report("leg", ReportLevel.WARNING, f"lose_leg or return_leg refused: {refusal}")
-            self._refusals.publish(messages.text(str(refusal)))
+            refused = Statement("leg_refused", "lose_leg or return_leg refused: {refusal}", refusal=refusal)
+            self._node.report("leg", ReportLevel.WARNING, refused)
+            self._refusals.publish(messages.text(self._node.in_words(refusal)))
 
     def _show(self, lost: tuple[str, ...]) -> None:
         if lost != self._shown:
             self._shown = lost
             self._lost.publish(messages.text(",".join(lost)))
-            walks = f"the robot walks without {enumerated(lost)}" if lost else "the robot walks on all legs"
-            self._node.report("lost legs", ReportLevel.WARNING if lost else ReportLevel.OK, walks)
+            if lost:
+                text = "the robot walks without {legs}"
+                walks = ReportLevel.WARNING, Statement(WALKS_WITHOUT, text, legs=enumerated(lost))
+            else:
+                walks = ReportLevel.OK, Statement("walks_on_all", "the robot walks on all legs")
+            self._node.report("lost legs", *walks)
 
 
 class GaitReload:
@@ -192,7 +198,8 @@ class GaitReload:
     def on_reload(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         """Reads the file, and computes the tables with its gaits unless they are stored."""
         self._computing = self._pool.submit(self._tables)
-        return answer(response, None, "the gaits of the robot file are offered as soon as the robot is at rest")
+        accepted = "the gaits of the robot file are offered as soon as the robot is at rest"
+        return answer(self._node, response, None, accepted)
 
     def _tables(self) -> WalkingLegs:
         robot = replace(self._planner.robot, gaits=load(self._robot).robot.gaits)
@@ -213,7 +220,8 @@ class GaitReload:
         except ValueError as error:  # the file, or none of its gaits is stable
             refusal = Refusal.of(error)
             self._computing = None
-            self._node.report("gaits", ReportLevel.WARNING, f"reload_gaits refused: {refusal}")
+            refused = Statement("gaits_refused", "reload_gaits refused: {refusal}", refusal=refusal)
+            self._node.report("gaits", ReportLevel.WARNING, refused)
         if refusal is None:
             self._computing = None
 
@@ -266,8 +274,9 @@ class RequestWatch:
             self._request = None
         elif self._node.control_time - request.accepted_at >= PATIENCE_S:
             self._request = None
-            text = f"{request.name} was accepted {PATIENCE_S:g} s ago, but the robot does not move: {self._cause(plan)}"
-            self._node.report("request without effect", ReportLevel.ERROR, text)
+            text = "{request} was accepted {seconds:g} s ago, but the robot does not move: {cause}"
+            values = {"request": request.name, "seconds": PATIENCE_S, "cause": self._cause(plan)}
+            self._node.report("request without effect", ReportLevel.ERROR, Statement("no_effect", text, **values))
 
     def _is_done(self, request: _Watched, plan: TickPlan) -> bool:
         return plan.at_rest and self._planner.state in ENDS.get(request.name, (self._planner.state,))
@@ -277,25 +286,26 @@ class RequestWatch:
             return self._planner.state is not request.state
         return bool(abs(self.joints - request.joints).max() > MOVED_RAD)
 
-    def _cause(self, plan: TickPlan) -> str:
+    def _cause(self, plan: TickPlan) -> Statement:
         """Why nothing moves: what the nodes after the planner report, in their order, else what the planner knows."""
         if not self.armed:
-            return "the torque is off: run hexapod arm"
+            return Statement("torque_is_off", "the torque is off: run hexapod arm")
         now = time.monotonic()
         fresh = {name: text for name, (text, at) in self._reports.items() if text and now - at < MAX_REPORT_AGE_S}
         for name in CHAIN:
             if name in fresh:
-                return f"{name} reports: {fresh[name]}"
+                return Statement("node_reports", "{node} reports: {report}", node=name, report=fresh[name])
         if plan.unreached is not None:
             leg, reason, excess = plan.unreached
-            return (
-                f"the target of the foot of {leg} is {reason.describe(excess)}: run hexapod sit or hexapod stand again"
-            )
+            text = "the target of the foot of {leg} is {where}: run hexapod sit or hexapod stand again"
+            return Statement("target_no_reach", text, leg=leg, where=reason.describe(excess))
         if plan.blocked is not None and math.isfinite(plan.blocked.distance):
-            return "two legs are in each other's way: run hexapod disarm and part them by hand"
+            text = "two legs are in each other's way: run hexapod disarm and part them by hand"
+            return Statement("two_legs_in_way", text)
         if self.joints is None:
-            return "no joint_states arrive: start the driver"
-        return "the joints do not follow their targets: do inverse_kinematics and the driver run, and is it armed?"
+            return Statement("no_joint_states", "no joint_states arrive: start the driver")
+        text = "the joints do not follow their targets: do inverse_kinematics and the driver run, and is it armed?"
+        return Statement("joints_no_follow", text)
 
 
 class PoseGaitFootInput:
@@ -316,13 +326,16 @@ class PoseGaitFootInput:
         pose = messages.body_pose(message)
         refusal = self._commands.request_pose(pose)
         if refusal:
-            self._node.report("pose", ReportLevel.WARNING, f"body_pose {_pose_text(pose)}: {refusal}")
+            text = "body_pose {pose}: {refusal}"
+            said = Statement("pose_refused", text, pose=_pose_text(pose), refusal=refusal)
+            self._node.report("pose", ReportLevel.WARNING, said)
 
     def on_gait(self, message: String) -> None:
         """Requests a gait by name."""
         refusal = self._commands.change_gait(message.data)
         if refusal:
-            self._node.report("gait", ReportLevel.WARNING, f"gait refused: {refusal}")
+            refused = Statement("gait_refused", "gait refused: {refusal}", refusal=refusal)
+            self._node.report("gait", ReportLevel.WARNING, refused)
 
     def on_foot_command(self, message: MultiDOFJointState) -> None:
         """Requests positions of single feet; if one is refused, none moves. Without any, guided feet come down."""
@@ -331,7 +344,8 @@ class PoseGaitFootInput:
             raise MessageError(text)
         refusal = self._commands.guide_feet(self._feet.positions(message))
         if refusal:
-            self._node.report("foot", ReportLevel.WARNING, f"foot_command refused: {refusal}")
+            refused = Statement("foot_refused", "foot_command refused: {refusal}", refusal=refusal)
+            self._node.report("foot", ReportLevel.WARNING, refused)
 
 
 def _pose_text(pose: BodyPose) -> str:
@@ -369,7 +383,8 @@ class SpeedDerating:
         share = min(message.data, 1.0) if message.data >= MIN_SPEED_SHARE else 0.0
         if share != self._servos:
             level = ReportLevel.WARNING if share < 1.0 else ReportLevel.OK
-            self._node.report("speed_share", level, f"the servos allow {100 * share:.0f} % of the speed")
+            said = Statement("servos_allow", "the servos allow {share:.0f} % of the speed", share=100 * share)
+            self._node.report("speed_share", level, said)
         self._servos = share
         self._apply()
 
@@ -424,7 +439,7 @@ class Pauses:
             self._ends.pop(TOPIC, None)
             self.watch()
 
-    def begin(self, cause: str, reason: str, seconds: float) -> None:
+    def begin(self, cause: str, reason: str | Statement, seconds: float) -> None:
         """Brings the robot to rest for `seconds`, or for longer if it pauses already; `reason` is reported."""
         self._ends[cause] = time.monotonic() + seconds
         view = self._planner.view
@@ -432,7 +447,8 @@ class Pauses:
         if not (Ignored.PAUSE in self._velocities.ignored and (view.changing_legs or view.lying_down)):
             self._commands.interrupt()
         self._velocities.pause()
-        self._node.report("pause", ReportLevel.WARNING, f"the robot pauses until this has ended: {reason}")
+        said = Statement("pauses", "the robot pauses until this has ended: {reason}", reason=reason)
+        self._node.report("pause", ReportLevel.WARNING, said)
 
     def watch(self) -> None:
         """Ends the pauses whose time is over, and continues what they interrupted."""

@@ -11,6 +11,7 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import Imu, MultiDOFJointState
 
 from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.refusal import Statement
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
 from hexapod_control.ros import messages
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
@@ -18,9 +19,12 @@ from hexapod_control.ros.qos import COMMAND, NEWEST_SENSOR
 from hexapod_control.ros.row_messages import FootLayout
 
 REMEDIES = {  # for the loss of a topic
-    "foot_states": "does a contact sensor, servo_driver or mujoco_sim send it?",
-    "imu/data": "is the IMU's driver running, and does it publish an orientation?",
+    "foot_states": Statement("feet_lost", "does a contact sensor, servo_driver or mujoco_sim send it?"),
+    "imu/data": Statement("imu_lost", "is the IMU's driver running, and does it publish an orientation?"),
 }
+NO_TOUCH_DOWN = Statement("no_touch_down", "the feet come down as on flat ground")
+NO_LEVEL = Statement("no_levelling", "the body is not kept level")
+NO_FALLS = Statement("no_falls", "falls are not detected")
 
 
 class SensorInput:
@@ -70,17 +74,18 @@ class SensorInput:
             self._sensors.imu.take_reading(reading.orientation[:2], rates, acceleration, reading.orientation[2])
 
     @property
-    def _effects(self) -> dict[str, str]:
-        """The effect of the loss of each topic; empty if the topic is not used.
+    def _effects(self) -> dict[str, Statement | None]:
+        """The effect of the loss of each topic; None if the topic is not used.
 
         A robot may have no IMU, so its use for the detection of falls counts only after a first sample.
         """
         adaptation = self._sensors.adaptation
         sensors = self._sensors
-        feet = "the feet come down as on flat ground" if adaptation.touch_down else ""
-        level = ("the body is not kept level",) if adaptation.levelling else ()
-        falls = ("falls are not detected",) if sensors.mishap_detection.falls and sensors.imu.sample else ()
-        return {"foot_states": feet, "imu/data": " and ".join(level + falls)}
+        level = (NO_LEVEL,) if adaptation.levelling else ()
+        falls = (NO_FALLS,) if sensors.mishap_detection.falls and sensors.imu.sample else ()
+        attitude = level + falls
+        imu = Statement.joined("and", "{first} and {second}", attitude) if attitude else None
+        return {"foot_states": NO_TOUCH_DOWN if adaptation.touch_down else None, "imu/data": imu}
 
     @property
     def _faults(self) -> dict[str, str]:
@@ -92,7 +97,9 @@ class SensorInput:
         """Reports faults of sensors in use."""
         effects = self._effects
         for topic, fault in self._faults.items():
-            self._node.report(topic, ReportLevel.WARNING, f"{topic} is {fault}: {effects[topic]}; {REMEDIES[topic]}")
+            text = f"{{topic}} is {fault}: {{effect}}; {{remedy}}"
+            values = {"topic": topic, "effect": effects[topic], "remedy": REMEDIES[topic]}
+            self._node.report(topic, ReportLevel.WARNING, Statement(f"sensor_{fault}", text, **values))
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""

@@ -12,6 +12,7 @@ from sensor_msgs.msg import PointCloud2
 
 from hexapod_control.core.kinematics.frame_tree import FramePose, FrameTree, UnknownPoseError
 from hexapod_control.core.planner.planner import Planner
+from hexapod_control.core.refusal import Statement
 from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.core.terrain.traversability import MAX_SLOPE_DEG, ClimbLimits, highest_step, speed_share
 from hexapod_control.ros import messages
@@ -100,10 +101,10 @@ class TerrainInput:
     def watch(self) -> None:
         """Reports a map that cannot be used."""
         if self._grid is not None and self._pose() is None:
-            text = f"no transform leads from {self._base} to {self._frame}, the frame of {self._topic}"
-            self._node.report(
-                "terrain frame", ReportLevel.WARNING, f"{text}: the map is not used; is odometry running?"
-            )
+            text = "no transform leads from {base} to {frame}, the frame of {topic}: the map is not used; is odometry "
+            text += "running?"
+            values = {"base": self._base, "frame": self._frame, "topic": self._topic}
+            self._node.report("terrain frame", ReportLevel.WARNING, Statement("map_no_frame", text, **values))
 
     def status(self) -> dict[str, object]:
         """Values for /diagnostics."""

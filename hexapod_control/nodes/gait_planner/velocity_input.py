@@ -85,8 +85,9 @@ class VelocityInput:
         except MotionError as error:
             return self._report(ARC, Refusal("bounds", "{error}: refused", error=error))
         if unused != 0.0:
-            text = "z must be 0, is {z:g}: refused; x is the travel, y the curvature"
-            return self._report(ARC, Refusal("bounds", text, z=unused))
+            bent = Statement("arc_z", "z must be 0, is {z:g}", z=unused)
+            text = "{error}: refused; x is the travel, y the curvature"
+            return self._report(ARC, Refusal("bounds", text, error=bent))
         self._offer(ARC, self._planner.view.arc_twist(travel, curvature), (0.0, 0.0, 0.0), None)
 
     def _offer(self, topic: str, twist: Twist, non_planar: Vector, stamp: float | None) -> bool:
@@ -104,14 +105,14 @@ class VelocityInput:
 
     def _report(self, topic: str, said: Statement) -> None:
         """Reports a refusal, or once each peculiarity of accepted messages."""
-        text = f"{topic}: {said}"
+        told = Statement("of_topic", "{topic}: {said}", topic=topic, said=said)
         if isinstance(said, Refusal):
-            self.last_refusal = text
+            self.last_refusal = str(told)
         elif said.kind in self._warned:
             return
         else:
             self._warned.add(said.kind)
-        self._node.report(f"{topic} {said.kind}", ReportLevel.WARNING, text)
+        self._node.report(f"{topic} {said.kind}", ReportLevel.WARNING, told)
 
     def watch(self) -> None:
         """Checks for a timeout of the command; after a pause of this process, waiting messages are read first."""
@@ -122,9 +123,12 @@ class VelocityInput:
         if not self._skipped and self.filter.expire(now):
             seconds = self.filter.timeout
             topic = self._topic
-            cause = self._node.clock_monitor.cause("is its sender running?", now)
-            text = f"{topic}: nothing usable for {seconds:g} s while walking: stopping; {cause}"
-            self._node.report(f"{topic} timeout", ReportLevel.WARNING, text)
+            question = "is its sender running?"
+            cause = self._node.clock_monitor.cause(question, now)
+            why: str | Statement = Statement("sender_gone", question) if cause == question else cause
+            text = "{topic}: nothing usable for {seconds:g} s while walking: stopping; {why}"
+            said = Statement("command_silent", text, topic=topic, seconds=seconds, why=why)
+            self._node.report(f"{topic} timeout", ReportLevel.WARNING, said)
             self._commands.velocity_timed_out()
 
     # --- publishers ------------------------------------------------------------------------------------------

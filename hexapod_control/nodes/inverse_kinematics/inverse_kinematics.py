@@ -16,6 +16,7 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from sensor_msgs.msg import JointState, MultiDOFJointState
 
+from hexapod_control.core.refusal import Statement
 from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
 from hexapod_control.nodes.inverse_kinematics.joint_target_filter import FilteredTargets, JointTargetFilter
 from hexapod_control.nodes.joint_state_input import JointStateInput, MeasuredSample
@@ -106,10 +107,9 @@ class InverseKinematicsNode(GuardedNode):
             return True
         self._unseeded_since = min(self._unseeded_since, now)
         if now - self._unseeded_since > DISCOVERY_TIME_S:
-            text = (
-                "no joint_states yet, so no joint_targets are published: start the driver or the simulator, or arm it"
-            )
-            self.report("seed", ReportLevel.WARNING, text)
+            text = "no joint_states yet, so no joint_targets are published: start the driver or the simulator, or arm "
+            text += "it"
+            self.report("seed", ReportLevel.WARNING, Statement("no_joint_states_yet", text))
         return False
 
     def _silence(self) -> float:
@@ -122,15 +122,17 @@ class InverseKinematicsNode(GuardedNode):
         self._moving = bool(np.abs(targets.velocities).max() > MIN_MOVING_SPEED_RAD_S)
         if targets.deviation:
             self._changed += 1
-            self.report("targets", ReportLevel.WARNING, f"{topic}: {targets.deviation}")
+            said = Statement("of_topic", "{topic}: {said}", topic=topic, said=targets.deviation)
+            self.report("targets", ReportLevel.WARNING, said)
 
     def watch(self) -> None:
         """Processes measured joints, and reports targets that are late while the robot moves."""
         self.take_polled()
         if self._moving and self._silence() > TARGET_TIMEOUT_S:
             self._moving = False
-            text = f"no foot_targets for {TARGET_TIMEOUT_S:g} s while moving: the robot holds; has gait_planner ended, "
-            self.report("late", ReportLevel.WARNING, f"{text}or is the computer overloaded?")
+            text = "no foot_targets for {seconds:g} s while moving: the robot holds; has gait_planner ended, or is the "
+            text += "computer overloaded?"
+            self.report("late", ReportLevel.WARNING, Statement("foot_targets_silent", text, seconds=TARGET_TIMEOUT_S))
 
     def status(self) -> Mapping[str, object]:
         """Values for /diagnostics."""

@@ -16,6 +16,7 @@ import numpy as np
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.leg_kinematics import LIMIT_TOLERANCE, UnreachableReason, inverse, joint_velocities
 from hexapod_control.core.names import JOINTS, joint_name
+from hexapod_control.core.refusal import Statement
 from hexapod_control.core.robot import Robot
 
 # to which the time between two targets is clamped
@@ -30,7 +31,7 @@ class FilteredTargets(NamedTuple):
 
     joints: Array  # (n, 3) [rad]
     velocities: Array  # (n, 3) [rad/s]
-    deviation: str  # clause for a report; empty: none
+    deviation: Statement | None  # clause for a report
 
 
 class JointTargetFilter:
@@ -61,32 +62,34 @@ class JointTargetFilter:
         solution = inverse(self._robot, feet, self._last)
         if not solution.reached:
             return self._hold(self._unreachable(solution.reasons, solution.excess), stamp)
-        return self._limited(solution.joints, joint_velocities(self._robot, solution.joints, velocities), stamp, "")
+        return self._limited(solution.joints, joint_velocities(self._robot, solution.joints, velocities), stamp, None)
 
     def joints(self, joints: Array, velocities: Array, stamp: float) -> FilteredTargets:
         """Targets for joint angles (n, 3) [rad] with velocities [rad/s], at a stamp [s]; needs a seed."""
         inside = np.clip(joints, self._lower, self._upper)
         beyond = np.abs(joints - inside)
-        deviation = ""
+        deviation = None
         if beyond.max() > LIMIT_TOLERANCE:
             leg, joint = np.unravel_index(int(beyond.argmax()), beyond.shape)
             name = joint_name(self._robot.legs[leg].name, JOINTS[joint])
             target, bound = joints[leg, joint], inside[leg, joint]
-            deviation = f"target of {name} is {target:.4g} rad, its limit {bound:.3f} rad: it stays at the limit"
+            text = "target of {joint} is {target:.4g} rad, its limit {bound:.3f} rad: it stays at the limit"
+            deviation = Statement("target_limited", text, joint=name, target=float(target), bound=float(bound))
         return self._limited(inside, velocities, stamp, deviation)
 
-    def _unreachable(self, reasons: Sequence[UnreachableReason | None], excess: Sequence[float]) -> str:
+    def _unreachable(self, reasons: Sequence[UnreachableReason | None], excess: Sequence[float]) -> Statement:
         unreached = [(leg, reason) for leg, reason in enumerate(reasons) if reason is not None]
         leg, reason = max(unreached, key=lambda row: excess[row[0]])
         name = self._robot.legs[leg].name
-        return f"foot of {name}: the target is {reason.describe(excess[leg])}: the last targets are held"
+        text = "foot of {leg}: the target is {where}: the last targets are held"
+        return Statement("target_held", text, leg=name, where=reason.describe(excess[leg]))
 
-    def _hold(self, deviation: str, stamp: float) -> FilteredTargets:
+    def _hold(self, deviation: Statement, stamp: float) -> FilteredTargets:
         assert self._last is not None
         self._stamp = stamp
         return FilteredTargets(self._last, np.zeros_like(self._last), deviation)
 
-    def _limited(self, joints: Array, velocities: Array, stamp: float, deviation: str) -> FilteredTargets:
+    def _limited(self, joints: Array, velocities: Array, stamp: float, deviation: Statement | None) -> FilteredTargets:
         assert self._last is not None
         velocities = np.clip(velocities, -self._speed, self._speed)
         dt = stamp - self._stamp
@@ -96,10 +99,10 @@ class JointTargetFilter:
         if (np.abs(change) > most).any():
             leg, joint = np.unravel_index(int((np.abs(change) / most).argmax()), change.shape)
             name = joint_name(self._robot.legs[leg].name, JOINTS[joint])
-            deviation = deviation or (
-                f"target of {name} jumps by {change[leg, joint]:.3f} rad in {1000 * dt:.0f} ms, it can move by "
-                f"{most[leg, joint]:.3f} rad: all joints go there at no-load speed"
-            )
+            text = "target of {joint} jumps by {change:.3f} rad in {time:.0f} ms, it can move by {most:.3f} rad: all "
+            text += "joints go there at no-load speed"
+            jump = {"change": float(change[leg, joint]), "time": 1000 * dt, "most": float(most[leg, joint])}
+            deviation = deviation or Statement("target_jumps", text, joint=name, **jump)
             change = np.clip(change, -most, most)
             joints = self._last + change
             velocities = change / dt

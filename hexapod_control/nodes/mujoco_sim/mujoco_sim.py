@@ -45,7 +45,7 @@ from hexapod_control.ros.started_files import started_mapping, started_robot
 from hexapod_control.ros.static_frames import publish_mounting
 from hexapod_control.ros.terrain_messages import Lens, camera_info_message
 from hexapod_control.servos.driver.target_follower import TargetFollower
-from hexapod_control.servos.driver.torque_switch import HOW_TO_ARM
+from hexapod_control.servos.driver.torque_switch import EMERGENCY_STOP, TORQUE_IS_OFF
 from hexapod_control.sim.mujoco_model import FIELD_OF_VIEW_DEG, front_camera_pose
 from hexapod_control.sim.rendering.front_camera import FrontCamera
 from hexapod_control.sim.rendering.state_recording import StateRecording
@@ -154,7 +154,7 @@ class MujocoSimNode(GuardedNode):
                     self._publish()
             if time.monotonic() - self._clock_at >= CLOCK_REPEAT_S:
                 self._publish_clock(self._stamp())
-            warning = "" if world.paused else world.driver.watch(world.steady)
+            warning = None if world.paused else world.driver.watch(world.steady)
         if warning:
             self.report("silence", ReportLevel.WARNING, warning)
 
@@ -234,9 +234,9 @@ class MujocoSimNode(GuardedNode):
     def every_second(self) -> None:
         """Repeats the report that the torque is off."""
         if self.world.torque.latched:
-            self.report("torque", ReportLevel.ERROR, f"emergency stop: {HOW_TO_ARM}")
+            self.report("torque", ReportLevel.ERROR, EMERGENCY_STOP)
         elif not self.world.armed and not self.world.bus:
-            self.report("torque", ReportLevel.WARNING, "torque is off: run hexapod arm")
+            self.report("torque", ReportLevel.WARNING, TORQUE_IS_OFF)
 
     # --- the end --------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from sensor_msgs.msg import JointState
 from hexapod_control.config.robots.robot_file import RobotFile
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.posture.stand_up import lying_joints
+from hexapod_control.core.refusal import Statement
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.announcements.graph_presence import create_exclusive_node
 from hexapod_control.nodes.announcements.robot_file_reports import report_implausible_values
@@ -40,7 +41,7 @@ from hexapod_control.servos.bus.transaction import ReplyTiming
 from hexapod_control.servos.driver.driver import Driver
 from hexapod_control.servos.driver.target_follower import SPEED_MARGIN
 from hexapod_control.servos.driver.telemetry import PlannerRequest, Snapshot, TorqueState
-from hexapod_control.servos.driver.torque_switch import HOW_TO_ARM
+from hexapod_control.servos.driver.torque_switch import EMERGENCY_STOP, TORQUE_IS_OFF
 from hexapod_control.servos.i2c.supply_sensor import SupplySensor
 from hexapod_control.servos.line_search import with_findings
 from hexapod_control.servos.protocol_registry import PROTOCOLS
@@ -171,7 +172,7 @@ class ServoDriverNode(GuardedNode):
             return
         refusal = self.driver.arm()
         if refusal:
-            self.report("start", ReportLevel.ERROR, f"not armed: {refusal}")
+            self.report("start", ReportLevel.ERROR, Statement("not_armed", "not armed: {refusal}", refusal=refusal))
 
     # --- running --------------------------------------------------------------------------------------------
 
@@ -208,7 +209,8 @@ class ServoDriverNode(GuardedNode):
         while events:
             event = events.popleft()
             cause = self.clock_monitor.cause(event.question, time.monotonic()) if event.question else ""
-            self.report(event.kind, ReportLevel.WARNING, "; ".join(filter(None, (event.text, cause))))
+            caused = Statement("with_cause", "{said}; {cause}", said=event.said, cause=cause)
+            self.report(event.kind, ReportLevel.WARNING, caused if cause else event.said)
         reason = next((each.text for each in snapshot.diagnoses if each.serious), "")
         self._planner.request(self._request(snapshot), snapshot.lost_leg, reason)
         self._calibration.tick()
@@ -216,7 +218,7 @@ class ServoDriverNode(GuardedNode):
     def _report_diagnoses(self, snapshot: Snapshot) -> None:
         for diagnosis in snapshot.diagnoses if not self._arm_when_connected else ():
             level = ReportLevel.ERROR if diagnosis.serious else ReportLevel.WARNING
-            self.report(diagnosis.kind, level, diagnosis.text)
+            self.report(diagnosis.kind, level, diagnosis.said)
 
     def every_second(self) -> None:
         """Publishes the battery, and repeats reports of present faults."""
@@ -226,10 +228,10 @@ class ServoDriverNode(GuardedNode):
         if self._switched is not None and self._switched.error:
             self.report("feet", ReportLevel.WARNING, self._switched.error)
         if self.driver.latched:
-            self.report("torque", ReportLevel.ERROR, f"emergency stop: {HOW_TO_ARM}")
+            self.report("torque", ReportLevel.ERROR, EMERGENCY_STOP)
         self._unarmed = self._unarmed + 1 if snapshot.torque is TorqueState.OFF else 0
         if self._unarmed > UNARMED_S and not self.driver.latched:
-            self.report("torque", ReportLevel.WARNING, "torque is off: run hexapod arm")
+            self.report("torque", ReportLevel.WARNING, TORQUE_IS_OFF)
 
     def safe_stop(self, callback: str) -> None:
         """Holds the present joint angles."""

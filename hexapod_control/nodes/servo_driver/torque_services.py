@@ -12,10 +12,10 @@ from typing import Protocol
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool, Trigger
 
-from hexapod_control.core.refusal import Refusal
+from hexapod_control.core.refusal import Refusal, Statement
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import LATCHED
-from hexapod_control.servos.driver.torque_switch import HOW_TO_ARM
+from hexapod_control.servos.driver.torque_switch import EMERGENCY_STOP, HOW_TO_ARM
 
 
 class TorqueControl(Protocol):
@@ -83,8 +83,10 @@ class TorqueServices:
             response.message = f"latched, but torque-off could not be sent: {failure}; cut the servos' power"
         else:
             response.message = f"torque is off and stays off: {HOW_TO_ARM}"
-        text = f"emergency stop: {response.message}"
-        self._node.run_in_executor(partial(self._node.report, "torque", ReportLevel.ERROR, text))
+        said = Statement("emergency_stop_sent", "emergency stop: {answer}", answer=response.message)
+        self._node.run_in_executor(
+            partial(self._node.report, "torque", ReportLevel.ERROR, said if failure else EMERGENCY_STOP)
+        )
         return response
 
     def _reset_fault(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -92,17 +94,19 @@ class TorqueServices:
         if fault is None:  # what was an error is past; one that lasts is reported again
             self._node.withdraw_errors()
         response.success = fault is None
-        response.message = str(fault or "no fault; hexapod arm switches the torque on")
+        response.message = self._node.in_words(fault) if fault else "no fault; hexapod arm switches the torque on"
         return response
 
     def _arm(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         refusal = self._torque.arm()
         if refusal:
-            self._node.report("arm", ReportLevel.WARNING, f"not armed: {refusal}")
+            self._node.report(
+                "arm", ReportLevel.WARNING, Statement("not_armed", "not armed: {refusal}", refusal=refusal)
+            )
         else:
             self._node.withdraw("torque")
         response.success = refusal is None
-        response.message = str(refusal or "torque is on")
+        response.message = self._node.in_words(refusal) if refusal else "torque is on"
         return response
 
     def _disarm(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

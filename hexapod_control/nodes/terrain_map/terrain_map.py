@@ -25,6 +25,7 @@ from sensor_msgs.msg import CameraInfo, Image, JointState, MultiDOFJointState, P
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.frame_tree import HISTORY_S, FrameTree, UnknownPoseError
+from hexapod_control.core.refusal import Statement
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.foot_force_estimator import MIN_LOAD_SHARE
 from hexapod_control.core.statics.static_stability import GRAVITY
@@ -155,8 +156,9 @@ class ScanInput:
         for sensor in self.sensors.values():
             silence = now - sensor.heard
             if silence > SILENCE_S:
-                text = f"{sensor.topic} is silent for {silence:.0f} s: start its driver, or name another topic"
-                self._node.report(f"silent {sensor.topic}", ReportLevel.WARNING, text)
+                text = "{topic} is silent for {seconds:.0f} s: start its driver, or name another topic"
+                said = Statement("topic_silent", text, topic=sensor.topic, seconds=silence)
+                self._node.report(f"silent {sensor.topic}", ReportLevel.WARNING, said)
             else:
                 self._node.withdraw(f"silent {sensor.topic}")
 

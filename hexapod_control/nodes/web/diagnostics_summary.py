@@ -6,6 +6,7 @@ Independent of ROS.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -127,6 +128,22 @@ def hindrance(nodes: Mapping[str, NodeStatus]) -> str:
     """What the planner warns of now: why the robot does not do what it is told, or does it less well."""
     statuses = (status for name, status in nodes.items() if short_name(name) == PLANNER)
     return next((status.text for status in statuses if status.shown_level == WARNING), "")
+
+
+def statements(text: str) -> list[dict[str, Any]]:
+    """The statements that a node reports as JSON, each with kind, text and values; none if it is something else."""
+    try:
+        found = json.loads(text) if text else []
+    except (ValueError, RecursionError):
+        return []
+    return [said for said in found if _is_statement(said)] if isinstance(found, list) else []
+
+
+def _is_statement(said: Any) -> bool:
+    if not isinstance(said, dict) or set(said) != {"kind", "text", "values"} or not isinstance(said["values"], dict):
+        return False
+    values = all(isinstance(value, str) or _is_statement(value) for value in said["values"].values())
+    return isinstance(said["kind"], str) and isinstance(said["text"], str) and values
 
 
 def _all(nodes: Mapping[str, Mapping[str, str]], key: str) -> list[str]:

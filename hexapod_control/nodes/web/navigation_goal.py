@@ -108,7 +108,13 @@ class NavigationGoal:
     def overrule(self, body: MessageBody, by: str) -> None:
         """Cancels the goal because of another command of a person, if that moves or stops the robot."""
         if self._place is not None and isinstance(body, (*ENDING, RouteMessage)):
-            self._end(ReportLevel.OK, "log_route_ended", by=by) if by else self._end(ReportLevel.WARNING, "log_route_left")
+            self._end_by(by)
+
+    def _end_by(self, person: str) -> None:
+        if person:
+            self._end(ReportLevel.OK, "log_route_ended", by=person)
+        else:
+            self._end(ReportLevel.WARNING, "log_route_left")
 
     def _take_states(self, message: GoalStatusArray) -> None:
         self._states = {bytes(each.goal_info.goal_id.uuid): each.status for each in message.status_list}

@@ -28,10 +28,11 @@ from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist
 from hexapod_control.core.motions.motion_approval import MAX_AGE_S as MAX_REQUEST_AGE_S
 from hexapod_control.core.motions.motion_approval import REQUEST_TOPIC, MotionRequest
 from hexapod_control.core.motions.motion_topics import END_PHASES, REFUSED, MotionState
-from hexapod_control.core.names import HARDWARE_NODES, joint_names
+from hexapod_control.core.names import HARDWARE_NODES, WALKS_WITHOUT, joint_names
 from hexapod_control.core.robot import Robot
 from hexapod_control.nodes.joint_state_input import TOPIC, JointStateInput
 from hexapod_control.nodes.web.diagnostics_summary import (
+    MAX_TEXT,
     NEVER_FORGOTTEN,
     PLANNER,
     Health,
@@ -40,10 +41,11 @@ from hexapod_control.nodes.web.diagnostics_summary import (
     errors,
     hindrance,
     short_name,
+    statements,
     summary,
 )
 from hexapod_control.ros import messages
-from hexapod_control.ros.guarded_node import GuardedNode
+from hexapod_control.ros.guarded_node import SAID, GuardedNode
 from hexapod_control.ros.monitoring.endpoints import UNKNOWN_CALLER
 from hexapod_control.ros.qos import DISPLAY, EVENTS, LATCHED, SENSOR
 from hexapod_control.ros.row_messages import FootLayout, MessageError
@@ -68,6 +70,7 @@ LATCHED_TEXTS = ("gait_state", "gait_active", "gait_selected", "gaits", "lost_le
 ESTOP_REPORT_S = 2.0  # from an E-STOP of a page until the hardware node reports it
 SOLID = (Marker.CUBE, Marker.CUBE_LIST, Marker.CYLINDER)
 MAX_BOXES = 5000
+MAX_SAID = 300  # statements
 URGENT: tuple[Callable[[NodeStatus], Any], ...] = (  # what pages get at once when it changes
     lambda status: status.level,
     lambda status: status.values.get("torque"),
@@ -184,6 +187,8 @@ class RobotFeed:
         self._heard: dict[str, float] = {}  # [s] steady times of the newest status of the nodes of the robot
         self.terrain: list[list[float]] = []
         self.on_terrain: Callable[[], None] = lambda: None
+        self.said: dict[str, dict[str, Any]] = {}  # statements of the nodes, as JSON, by the begin of their text
+        self.on_said: Callable[[dict[str, Any]], None] = lambda said: None
         self.stops = 0  # calls of the service stop
         self.stopped_by: list[str] = []  # nodes that may have made the last one; empty if unknown
         self.route: RouteProgress | None = None  # of the present walk along a route
@@ -289,6 +294,7 @@ class RobotFeed:
         now = time.monotonic()
         for status in message.status:
             values = {pair.key: pair.value for pair in status.values}
+            self._take_statements(values.pop(SAID, ""))
             new = NodeStatus(status.level[0], status.message, values)
             old = self.statuses.get(short_name(status.name), new)
             self._diagnostics.take(status.name, new, now)
@@ -296,6 +302,16 @@ class RobotFeed:
                 self._heard[short_name(status.name)] = now
             if any(mark(old) != mark(new) for mark in URGENT):
                 self.evaluate_diagnostics()
+
+    def _take_statements(self, text: str) -> None:
+        """Keeps what a node has said with kind and values, for pages in other languages."""
+        for said in statements(text):
+            key = said["text"][:MAX_TEXT]
+            if key not in self.said:
+                self.said[key] = said
+                if len(self.said) > MAX_SAID:
+                    del self.said[next(iter(self.said))]
+                self.on_said(said)
 
     def note_estop(self, by: str) -> None:
         """Records which page has pressed E-STOP."""
@@ -393,10 +409,15 @@ class RobotFeed:
             reset=values["reset"],
             calibrating=values["calibrating"],
             unplugged=values["unplugged"],
-            hindrance=hindrance(nodes),
+            hindrance=self._hindrance(nodes),
             errors=errors(nodes),
         )
         self.statuses = {short_name(name): status for name, status in nodes.items()}
+
+    def _hindrance(self, nodes: dict[str, NodeStatus]) -> str:
+        """What the planner warns of now, but for lost legs: `lost_legs` says more."""
+        text = hindrance(nodes)
+        return "" if self.said.get(text, {}).get("kind") == WALKS_WITHOUT else text
 
     @property
     def health(self) -> Health:

@@ -122,6 +122,7 @@ class WebNode(GuardedNode):
             settings.robot, self.server.send, self._gait_saved, lambda: self.feed.simulated
         )
         self.feed.on_terrain = lambda: self._send_terrain(0)
+        self.feed.on_said = lambda said: self.server.send(0, "said", {"list": [said]})
         self.commands = PageCommands(self, self.feed, self._reply, settings.enable_stamped_cmd_vel)
         self._routes = RouteWalk(
             self, robot_file.robot, self.feed, self.commands, self.server.send, self._note, usage_folder() / "routes"
@@ -250,6 +251,7 @@ class WebNode(GuardedNode):
         if self._new_client:
             self._new_client = False
             self._send_status()
+            self.server.send(0, "said", {"list": list(self.feed.said.values())})
             self.server.send(0, "log", {"events": self._log.events})
             self._send_terrain(0)
             self._recorder.watch(self._client_count)
@@ -370,7 +372,8 @@ class WebNode(GuardedNode):
         self.server.send(client, kind, fields)
         if not fields.get("ok", True):
             values = fields.get("values")  # of a key
-            text = fields["text"] if values is not None else f"{fields['what']}: {fields['text']}"
+            text = "log_refused" if values is None else fields["text"]
+            values = {"what": fields["what"], "text": fields["text"]} if values is None else values
             event = partial(self._log.add, time.time(), "web", ReportLevel.WARNING, text, values)
             self.run_in_executor(lambda: self._send_events([event()]))
 

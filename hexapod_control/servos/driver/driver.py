@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array
-from hexapod_control.core.refusal import Refusal
+from hexapod_control.core.refusal import Refusal, Statement
 from hexapod_control.core.robot import Robot
 from hexapod_control.servos.bus.bus_interface import Bus, BusError, PortGoneError, ServoFault
 from hexapod_control.servos.driver.bus_connection import BusConnection
@@ -26,7 +26,7 @@ from hexapod_control.servos.driver.bus_lease import BusLease
 from hexapod_control.servos.driver.bus_thread import ANSWER_TIMEOUT_S, Answer, BusRequest, BusThread
 from hexapod_control.servos.driver.extra_joint_follower import ExtraJointFollower
 from hexapod_control.servos.driver.servo_group import ServoGroup
-from hexapod_control.servos.driver.servo_health import ServoHealth
+from hexapod_control.servos.driver.servo_health import LOST_TORQUE, ServoHealth
 from hexapod_control.servos.driver.servo_readings import BROWN_OUT_SHARE, as_rows
 from hexapod_control.servos.driver.snapshot_builder import SnapshotBuilder
 from hexapod_control.servos.driver.target_follower import MAX_STEP_S, SILENCE_QUESTION, Interpolation, TargetFollower
@@ -111,7 +111,7 @@ class DriverCycle:
 
     def _abort_arming(self, reason: Refusal) -> None:
         """Reports a bus error and cancels an unfinished arming."""
-        self.note("bus", str(reason))
+        self.note("bus", reason)
         if self._torque.state is TorqueState.ARMING:
             try:
                 self._torque.undo_arming(reason)
@@ -130,13 +130,14 @@ class DriverCycle:
         """Reports that the port is back. Servos that may hold are asked for their torque before any goal."""
         if self._torque.state is TorqueState.UNKNOWN and group is not None and group.reveals_restarts:
             self._restarts.suspect(group)
-            state = "the servos are asked whether they have kept their torque"
+            state = Statement("back_asked", "the servos are asked whether they have kept their torque")
         elif self._torque.ordered_off:
-            state = "torque is off: run hexapod arm"
+            state = Statement("torque_is_off_arm", "torque is off: run hexapod arm")
         else:
             self._torque.forget(Refusal("port_lost", "the port was lost"))
-            state = "its servos are left as they are: run hexapod arm"
-        self.note("port", f"{self._settings.port or self._settings.protocol} is back, {state}")
+            state = Statement("back_as_they_are", "its servos are left as they are: run hexapod arm")
+        port = self._settings.port or self._settings.protocol
+        self.note("port", Statement("port_back", "{port} is back, {state}", port=port, state=state))
 
     def _drive(self, group: ServoGroup) -> None:
         now = self._clock()
@@ -179,8 +180,9 @@ class DriverCycle:
         index = self._torque_watch.check(group)
         if index is not None:
             self._torque.off(Refusal("torque_came_on", "a servo has switched its torque on"))
-            text = f"{group.describe([index])} has torque although it was switched off: switched off again; "
-            self.note("torque", text + "end other programs that use the bus, check its cables")
+            text = "{servo} has torque although it was switched off: switched off again; end other programs that use "
+            text += "the bus, check its cables"
+            self.note("torque", Statement("torque_again", text, servo=group.describe([index])))
 
     def _check_restarts(self, group: ServoGroup) -> None:
         """Resumes at the servos' positions once all that answer have reported; fewer than half may lack torque."""
@@ -199,7 +201,8 @@ class DriverCycle:
         """
         if without_torque:
             names = group.describe(without_torque)
-            self.note("restart", f"{names} had lost the torque: it is switched on again; check cables and plugs")
+            text = "{servos} had lost the torque: it is switched on again; check cables and plugs"
+            self.note("restart", Statement("torque_restored", text, servos=names))
         if not group.reports_position:
             self._follower.hold()
             self._extra.hold()
@@ -213,7 +216,7 @@ class DriverCycle:
         for index in without_torque:
             if index in unread:
                 group.presence.quarantine(index, group.servo_clock())
-            elif self._health.allow_restart(index, group.servo_clock(), "has lost its torque"):
+            elif self._health.allow_restart(index, group.servo_clock(), LOST_TORQUE):
                 self._resume(group, index, was_off=True)
 
     def _resume(self, group: ServoGroup, index: int, *, was_off: bool = False) -> None:
@@ -239,12 +242,12 @@ class DriverCycle:
             warning = self._follower.take(targets.joints, targets.velocities, targets.arrival)
             if warning:
                 self.note("targets", warning)
-        warning = self._follower.watch(now)
-        if warning:
-            self.note("silence", warning, SILENCE_QUESTION)
+        if (silent := self._follower.watch(now)) is not None:
+            self.note("silence", silent, SILENCE_QUESTION)
         timeout = self._settings.silence_time
         if self._settings.on_silence is OnSilence.OFF and self._follower.held_for(now) >= timeout:
-            self.note("silence", f"no joint_targets for {timeout:g} s: torque off; run hexapod arm")
+            text = "no joint_targets for {seconds:g} s: torque off; run hexapod arm"
+            self.note("silence", Statement("silence_off", text, seconds=timeout))
             self._torque.off(Refusal("silence", "the torque was switched off"))
 
     def _arm(self, group: ServoGroup, now: float) -> None:
@@ -260,7 +263,8 @@ class DriverCycle:
         self._health.update(group, engaged, now)
         for index in group.readings.reporting(ServoFault.OVERLOAD):
             if engaged and self._health.allow_restart(index, now):
-                self.note("overload", f"{group.describe([index])} was overloaded: restarted")
+                text = "{servo} was overloaded: restarted"
+                self.note("overload", Statement("overloaded", text, servo=group.describe([index])))
                 group.clear_fault(index)
         reason = self._health.off_reason or self._health.brown_out
         if self._torque.engaged and reason is not None:
@@ -272,14 +276,14 @@ class DriverCycle:
     def recalibrate(self, settings: ServoSettings) -> Refusal | None:
         """Uses new calibrations of the same servos."""
         if self._torque.engaged:
-            return Refusal("servos_hold", "the servos hold: restart the driver")
+            return Refusal("servos_hold_on", "the servos hold: restart the driver")
         self._settings = settings
         self._connection.recalibrate(settings)
         return None
 
-    def note(self, kind: str, text: str, question: str = "") -> None:
+    def note(self, kind: str, said: str | Statement, question: str = "") -> None:
         """Adds an event."""
-        self.events.append(Diagnosis(kind, False, text, question))
+        self.events.append(Diagnosis(kind, False, said, question))
 
 
 UNPLUGGED_ANSWER_TIMEOUT_S = 0.5  # while the thread may be opening a port, which takes up to 6 s with some boards

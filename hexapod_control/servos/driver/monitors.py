@@ -10,7 +10,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from hexapod_control.core.refusal import Refusal
+from hexapod_control.core.refusal import Refusal, Statement
 from hexapod_control.servos.bus.bus_interface import BusCounters, ServoFault
 from hexapod_control.servos.driver.servo_group import ServoGroup
 from hexapod_control.servos.driver.telemetry import Diagnosis
@@ -142,7 +142,7 @@ class BatteryMonitor:
         self._volts = LowPass(FILTER_TIME_S)
         self._set(battery, "")
 
-    def _set(self, battery: Battery, origin: str) -> None:
+    def _set(self, battery: Battery, origin: str | Statement) -> None:
         self._battery = battery
         self._origin = origin
         self.ladder = EscalationLadder(-battery.warn, -battery.critical, battery.time, BATTERY_HYSTERESIS)
@@ -164,7 +164,8 @@ class BatteryMonitor:
             rated = group.rated_voltage
             self._limits_known = True
             battery = Battery(DEFAULT_WARN_SHARE * rated, DEFAULT_CRITICAL_SHARE * rated)
-            self._set(battery, f" (defaults for servos of {rated:g} V, set servos.battery)")
+            text = " (defaults for servos of {volts:g} V, set servos.battery)"
+            self._set(battery, Statement("battery_defaults", text, volts=rated))
         voltage = group.voltage()
         if voltage is not None:
             self.ladder.update(-self._volts.update(voltage, now), now)
@@ -183,9 +184,14 @@ class BatteryMonitor:
         volts = self._volts.value
         if severity is Severity.OK or volts is None:
             return []
-        bound = f"warning at {self._battery.warn:.3g} V, critical at {self._battery.critical:.3g} V{self._origin}"
-        reaction = "charge it soon" if severity is Severity.WARN else "the robot sits, then torque off; charge it"
-        return [Diagnosis("battery", severity >= Severity.SIT, f"the battery is at {volts:.1f} V, {bound}: {reaction}")]
+        kind, reaction = (
+            ("battery_warns", "charge it soon")
+            if severity is Severity.WARN
+            else ("battery_critical", "the robot sits, then torque off; charge it")
+        )
+        text = "the battery is at {volts:.1f} V, warning at {warn:.3g} V, critical at {critical:.3g} V{origin}: "
+        values = {"warn": self._battery.warn, "critical": self._battery.critical, "origin": self._origin}
+        return [Diagnosis("battery", severity >= Severity.SIT, Statement(kind, text + reaction, volts=volts, **values))]
 
 
 HEAT_WARNING_MARGIN = 10.0  # [degC] below the limit, where the warning begins
@@ -201,7 +207,7 @@ class HeatMonitor:
         self._limit = limit
         self.ladder = EscalationLadder(limit - HEAT_WARNING_MARGIN, limit, 0.0, HEAT_HYSTERESIS)
         self._hottest = -1  # index of the servo that has reached the limit
-        self.fault = ""  # which servo has reached the limit, and how
+        self.fault = Statement("no_servo_hot", "")  # which servo has reached the limit, and how
 
     @property
     def speed_share(self) -> float:
@@ -218,8 +224,12 @@ class HeatMonitor:
         if self.ladder.update(value, now) >= Severity.SIT > before:
             self._hottest = reporting[0] if reporting else int(np.nanargmax(group.readings.temperatures))
             name = group.describe([self._hottest])
-            reached = f"reached {value:.0f} degC, limit {self._limit:.0f}"
-            self.fault = f"{name} {'reported overheating' if reporting else reached}"
+            reached = "{servo} reached {value:.0f} degC, limit {limit:.0f}"
+            self.fault = (
+                Statement("servo_reported_heat", "{servo} reported overheating", servo=name)
+                if reporting
+                else Statement("servo_reached_heat", reached, servo=name, value=value, limit=self._limit)
+            )
 
     def reset(self, group: ServoGroup | None) -> Refusal | None:
         """Clears a past fault. Returns one that persists."""
@@ -233,22 +243,26 @@ class HeatMonitor:
         if severity is Severity.OK:
             return []
         reactions = {
-            Severity.WARN: "slower now; let it rest",
-            Severity.SIT: "the robot sits, then torque off; let it rest",
-            Severity.OFF: "let it cool, run hexapod reset, then hexapod arm",
+            Severity.WARN: ("heat_warns", "{fault}: slower now; let it rest"),
+            Severity.SIT: ("heat_sits", "{fault}: the robot sits, then torque off; let it rest"),
+            Severity.OFF: ("too_hot", "{fault}: let it cool, run hexapod reset, then hexapod arm"),
         }
-        return [Diagnosis("heat", severity >= Severity.SIT, f"{self.text(group)}: {reactions[severity]}")]
+        kind, text = reactions[severity]
+        return [Diagnosis("heat", severity >= Severity.SIT, Statement(kind, text, fault=self.text(group)))]
 
-    def text(self, group: ServoGroup) -> str:
+    def text(self, group: ServoGroup) -> Statement:
         """The hottest servo with its value; for one that has reached the limit and cooled down, both values."""
         reporting = _reporting(group)
         if reporting:
-            return f"{group.describe(reporting)} reports overheating"
+            return Statement("servo_reports_heat", "{servo} reports overheating", servo=group.describe(reporting))
         temperatures = group.readings.temperatures
         if self.ladder.severity >= Severity.SIT and not max(temperatures) >= self._limit:
-            return f"{self.fault}, is at {temperatures[self._hottest]:.0f} degC now"
+            text = "{fault}, is at {now:.0f} degC now"
+            return Statement("heat_now", text, fault=self.fault, now=float(temperatures[self._hottest]))
         index = int(np.nanargmax(temperatures))
-        return f"{group.describe([index])} is at {temperatures[index]:.0f} degC, limit {self._limit:.0f}"
+        text = "{servo} is at {now:.0f} degC, limit {limit:.0f}"
+        values = {"now": float(temperatures[index]), "limit": self._limit}
+        return Statement("servo_hot", text, servo=group.describe([index]), **values)
 
 
 def _known(group: ServoGroup) -> list[float]:
@@ -333,16 +347,17 @@ class LineHealth:
         """Diagnoses of present faults of the line or the computer."""
         found = []
         if self.late:
-            text = f"replies are {1000.0 * self._lateness:.0f} ms late: computer or adapter too slow: the robot stops; "
-            text += "end other programs, set the latency of the adapter to 1 ms"
-            found.append(Diagnosis("late", True, text))
+            text = "replies are {late:.0f} ms late: computer or adapter too slow: the robot stops; end other programs, "
+            text += "set the latency of the adapter to 1 ms"
+            found.append(Diagnosis("late", True, Statement("replies_late", text, late=1000.0 * self._lateness)))
         if self.noise:
             stops = self.noise >= NOISE_LIMIT
-            reaction = ", the robot stops" if stops else ""
-            text = f"{100.0 * self.noise:.0f} % of the replies are corrupt{reaction}: goals are read back, "
-            text += f"{self._wrong_goals} were wrong; check cables, plugs and the ground of the bus"
-            found.append(Diagnosis("noise", stops, text))
+            kind, reaction = ("noise_stops", ", the robot stops") if stops else ("noise", "")
+            text = f"{{share:.0f}} % of the replies are corrupt{reaction}: goals are read back, {{wrong}} were wrong; "
+            text += "check cables, plugs and the ground of the bus"
+            said = Statement(kind, text, share=100.0 * self.noise, wrong=self._wrong_goals)
+            found.append(Diagnosis("noise", stops, said))
         if now - self._paused < PAUSE_REPORT_S:
-            text = f"the computer did not run the driver for {self._pause:.1f} s, the servos held: end other programs"
-            found.append(Diagnosis("pause", False, text))
+            text = "the computer did not run the driver for {seconds:.1f} s, the servos held: end other programs"
+            found.append(Diagnosis("pause", False, Statement("driver_paused", text, seconds=self._pause)))
         return found

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 
 from hexapod_control.core.gait.gait_table import MIN_LEGS
-from hexapod_control.core.refusal import Refusal
+from hexapod_control.core.refusal import Refusal, Statement
 from hexapod_control.servos.bus.bus_interface import OFF_FAULTS
 from hexapod_control.servos.driver.monitors import (
     SIT_TIMEOUT_S,
@@ -27,14 +27,18 @@ from hexapod_control.servos.settings.servo_section import OnLost, ServoSettings
 MANY_SILENT_S = 0.15  # silence of many servos, after which the robot stops
 ALL_SILENT_S = 0.2  # silence of all servos, after which the robot stops
 LEG_LOST_S = 3.0  # silence of a servo, with several pings, after which its leg counts as lost
-ASKED = "whether the servos have torque is unknown until they answer"
+HOLDS = "the robot holds, whether the servos have torque is unknown until they answer"
 MAX_LISTED_SERVOS = 3  # silent servos reported individually
 MIN_GARBLED_PINGS = 3  # consecutive corrupt replies that mean two servos share an id
-REACTION_TEXTS = {
-    OnLost.LEG: f"the robot stops, and folds its leg away after {LEG_LOST_S:g} s",
-    OnLost.HOLD: "the robot stops",
-    OnLost.SIT: "the robot sits",
-    OnLost.OFF: "torque off",
+WAS_OVERLOADED = Statement("was_overloaded", "was overloaded")
+LOST_TORQUE = Statement("lost_torque", "has lost its torque")
+REACTIONS = {
+    OnLost.LEG: Statement(
+        "reacts_leg", "the robot stops, and folds its leg away after {seconds:g} s", seconds=LEG_LOST_S
+    ),
+    OnLost.HOLD: Statement("reacts_hold", "the robot stops"),
+    OnLost.SIT: Statement("reacts_sit", "the robot sits"),
+    OnLost.OFF: Statement("reacts_off", "torque off"),
 }
 
 
@@ -52,7 +56,7 @@ class ServoHealth:
         self._heat = HeatMonitor(settings.max_temperature)
         self._recoveries: dict[int, RetryBudget] = {}
         self._max_lost_legs = len(settings.joints) // SERVOS_PER_LEG - MIN_LEGS
-        self._given_up: dict[int, str] = {}  # servos without torque that are not restarted any more, and why
+        self._given_up: dict[int, Statement] = {}  # servos without torque that are not restarted any more, and why
         self.registers = RegisterWatch()
         self._lost_since = math.nan  # [s] steady time
         self._folded: frozenset[int] = frozenset()  # rows of the legs that the robot walks without
@@ -138,9 +142,10 @@ class ServoHealth:
         return None
 
     @property
-    def brown_out_text(self) -> str:
+    def brown_out_text(self) -> Statement:
         """Message about the loss of power, with the remedy."""
-        return f"{self.brown_out}, as in a brown-out: check battery and wiring, then run hexapod arm"
+        text = "{cause}, as in a brown-out: check battery and wiring, then run hexapod arm"
+        return Statement("as_brown_out", text, cause=self.brown_out)
 
     # --- consequences -------------------------------------------------------------------------------
 
@@ -202,7 +207,7 @@ class ServoHealth:
         """Whether a servo without torque has switched itself off, or was given up."""
         return index in self._given_up or index in group.readings.reporting(OFF_FAULTS)
 
-    def allow_restart(self, index: int, now: float, why: str = "was overloaded") -> bool:
+    def allow_restart(self, index: int, now: float, why: Statement = WAS_OVERLOADED) -> bool:
         """Whether a servo without torque may be restarted; if so, it is counted, as only a few restarts are allowed."""
         if index in self._given_up:
             return False
@@ -234,7 +239,8 @@ class ServoHealth:
         """All present faults."""
         found: list[Diagnosis] = []
         if self.off_reason:
-            found.append(Diagnosis("torque off", True, f"torque is off: {self.off_reason}", reset=True))
+            said = Statement("off_because", "torque is off: {reason}", reason=self.off_reason)
+            found.append(Diagnosis("torque off", True, said, reset=True))
         if self.brown_out:
             found.append(Diagnosis("brown-out", True, self.brown_out_text))
         elif self.silent_many:
@@ -247,8 +253,9 @@ class ServoHealth:
         found += self.line.diagnoses(now)
         found += self._battery.diagnoses() + self._heat.diagnoses(group)
         for index, why in sorted(self._given_up.items()):
-            text = f"{group.describe([index])} {why} too often and is off: free the joint, then run hexapod reset"
-            found.append(Diagnosis(f"overload {index}", self._is_of_leg(index), text, reset=True))
+            text = "{servo} {why} too often and is off: free the joint, then run hexapod reset"
+            said = Statement("servo_stays_off", text, servo=group.describe([index]), why=why)
+            found.append(Diagnosis(f"overload {index}", self._is_of_leg(index), said, reset=True))
         return tuple(found)
 
     def _silent(self, group: ServoGroup, now: float) -> list[Diagnosis]:
@@ -257,8 +264,9 @@ class ServoHealth:
         away = [i for i in range(len(group.ids)) if group.presence.quarantined(i)]
         if len(away) > MAX_LISTED_SERVOS:
             lost = any(group.presence.lost(i, now) and self._is_of_leg(i) for i in away)
-            text = f"{len(away)} servos are silent: {group.describe(away)}: check power and the line"
-            return [Diagnosis("silent", lost, text)]
+            text = "{count} servos are silent: {servos}: check power and the line"
+            said = Statement("servos_silent", text, count=len(away), servos=group.describe(away))
+            return [Diagnosis("silent", lost, said)]
         return [self._one_silent(group, index, now) for index in away]
 
     def _lost_boards(self, group: ServoGroup, now: float) -> list[Diagnosis]:
@@ -270,34 +278,41 @@ class ServoHealth:
             found.append(Diagnosis(f"board {name}", lost and any(map(self._is_of_leg, indices)), text))
         return found
 
-    def _reaction(self, lost: Iterable[int]) -> str:
-        """Text of the reaction to lost servos; with too many legs affected, the robot stays stopped."""
+    def _reaction(self, lost: Iterable[int]) -> Statement:
+        """The reaction to lost servos; with too many legs affected, the robot stays stopped."""
         legs = {i // SERVOS_PER_LEG for i in lost if self._is_of_leg(i)}
         policy = self._settings.on_lost
         if not legs:
-            return "the robot walks on without it"
+            return Statement("reacts_without_servo", "the robot walks on without it")
         if legs <= self._folded:
-            return "the robot walks without its leg"
+            return Statement("reacts_without_leg", "the robot walks without its leg")
         too_many = len(legs | self._folded) > self._max_lost_legs
-        return REACTION_TEXTS[OnLost.HOLD if policy is OnLost.LEG and too_many else policy]
+        return REACTIONS[OnLost.HOLD if policy is OnLost.LEG and too_many else policy]
 
     def _many_silent(self, group: ServoGroup, now: float) -> Diagnosis:
-        reaction = f"the robot holds, {ASKED}" if self._armed else ""
         if not group.reports_position:
-            return Diagnosis("silent", True, group.board_watch.silence_text(f", {reaction}" if reaction else ""))
+            return Diagnosis("silent", True, group.board_watch.silence_text(f", {HOLDS}" if self._armed else ""))
         away = [i for i in range(len(group.ids)) if now - group.presence.last_answer[i] >= MANY_SILENT_S]
-        names = "all servos" if len(away) == len(group.ids) else f"{len(away)} servos ({group.describe(away)})"
-        text = f"{names} have been silent for {now - self._silent_since:.1f} s: {reaction}{': ' if reaction else ''}"
-        text += "check power, the data line and the adapter"
-        return Diagnosis("silent", True, text)
+        names = (
+            Statement("all_servos", "all servos")
+            if len(away) == len(group.ids)
+            else Statement("some_servos", "{count} servos ({servos})", count=len(away), servos=group.describe(away))
+        )
+        kind, reaction = ("many_silent_held", f"{HOLDS}: ") if self._armed else ("many_silent", "")
+        text = f"{{names}} have been silent for {{seconds:.1f}} s: {reaction}check power, the data line and the adapter"
+        return Diagnosis("silent", True, Statement(kind, text, names=names, seconds=now - self._silent_since))
 
     def _one_silent(self, group: ServoGroup, index: int, now: float) -> Diagnosis:
         age = now - group.presence.last_answer[index]
         name = group.describe([index])
         lost = group.presence.lost(index, now)
         if group.garbled_pings[index] >= MIN_GARBLED_PINGS:
-            text = f"{name} gives corrupt replies, probably two servos have this id: connect only one, set its id"
+            text = "{servo} gives corrupt replies, probably two servos have this id: connect only one, set its id"
+            said = Statement("servo_corrupt", text, servo=name)
+        elif lost:
+            text = "{servo} has been silent for {age:.1f} s, {reaction}: check its cable and id"
+            said = Statement("servo_lost", text, servo=name, age=age, reaction=self._reaction([index]))
         else:
-            text = f"{name} has been silent for {age:.1f} s" + (f", {self._reaction([index])}" if lost else "")
-            text += ": check its cable and id"
-        return Diagnosis(f"silent {index}", lost and self._is_of_leg(index), text)
+            text = "{servo} has been silent for {age:.1f} s: check its cable and id"
+            said = Statement("servo_silent", text, servo=name, age=age)
+        return Diagnosis(f"silent {index}", lost and self._is_of_leg(index), said)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hexapod_control.core.kinematics.arrays import Array, read_only
+from hexapod_control.core.refusal import Statement
 from hexapod_control.core.robot import ExtraJoint, ExtraJointState
 from hexapod_control.servos.driver.bus_connection import BusConnection
 from hexapod_control.servos.driver.servo_group import ServoGroup
@@ -128,11 +129,13 @@ class SnapshotBuilder:
         self._diagnosed = (state, request)
         group = self._connection.group
         if group is None:
-            torque = (
-                "whether the servos have torque is unknown" if state is TorqueState.UNKNOWN else "torque counts as off"
+            kind, torque = (
+                ("port_away", "whether the servos have torque is unknown")
+                if state is TorqueState.UNKNOWN
+                else ("port_away_off", "torque counts as off")
             )
-            text = f"{self._connection.lost_reason}; {torque}; reopening the port"
-            self._diagnoses = (Diagnosis("port", True, text),)
+            said = Statement(kind, f"{{reason}}; {torque}; reopening the port", reason=self._connection.lost_reason)
+            self._diagnoses = (Diagnosis("port", True, said),)
             return
         found = list(self._health.diagnoses(group, group.servo_clock()))
         if group.battery is not None and group.battery.error:

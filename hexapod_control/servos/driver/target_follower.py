@@ -16,6 +16,7 @@ import numpy as np
 
 from hexapod_control.core.gait.swing_trajectory import PEAK_TRAVEL_SPEED, smooth_travel
 from hexapod_control.core.kinematics.arrays import Array, read_only
+from hexapod_control.core.refusal import Statement
 from hexapod_control.core.robot import Robot
 
 TARGET_TIMEOUT_S = 0.2  # without targets, while moving, after which the driver holds
@@ -62,13 +63,14 @@ class TargetWatchdog:
         if self._flow is TargetFlow.MOVING:
             self._flow = TargetFlow.RESTING
 
-    def check(self, now: float) -> str | None:
+    def check(self, now: float) -> Statement | None:
         """A warning when targets have just timed out."""
         if self._flow is not TargetFlow.MOVING or not now - self._arrival > TARGET_TIMEOUT_S:
             return None
         self._flow = TargetFlow.HOLDING
         self._holding_since = now
-        return f"no joint_targets for {TARGET_TIMEOUT_S:g} s while moving: holding the last joint angles"
+        text = "no joint_targets for {seconds:g} s while moving: holding the last joint angles"
+        return Statement("targets_silent", text, seconds=TARGET_TIMEOUT_S)
 
     def held_for(self, now: float) -> float:
         """Time [s] for which the driver has been holding; 0 while targets arrive."""
@@ -295,7 +297,7 @@ class TargetFollower:
             return f"joint_targets is {excess:.4g} rad outside the joint limits: clamped; {OTHER_SENDER}"
         return None
 
-    def watch(self, now: float) -> str | None:
+    def watch(self, now: float) -> Statement | None:
         """A warning when targets have just stopped arriving while the robot moved."""
         return self._watchdog.check(now)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.refusal import Statement
 from hexapod_control.core.robot import ExtraJointState
 from hexapod_control.servos.bus.bus_interface import BusCounters
 
@@ -41,9 +42,14 @@ class Diagnosis:
 
     kind: str
     serious: bool
-    text: str
+    said: str | Statement
     question: str = ""  # after the text, unless who reports it knows the answer
     reset: bool = False  # whether it lasts until a reset
+
+    @property
+    def text(self) -> str:
+        """What is said, in English."""
+        return str(self.said)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from enum import Enum
 
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.names import enumerated
-from hexapod_control.core.refusal import Refusal
+from hexapod_control.core.refusal import Refusal, Statement
 from hexapod_control.servos.bus.bus_interface import BusError
 from hexapod_control.servos.driver.bus_connection import BusConnection
 from hexapod_control.servos.driver.bus_lease import GIVEN_BACK, BusLease
@@ -94,7 +94,9 @@ class Arming:
 
 
 HOW_TO_ARM = "run hexapod reset, then hexapod arm"  # after an emergency stop
-ESTOP_LATCHED = Refusal("estop_latched", "the emergency stop is latched: {remedy}", remedy=HOW_TO_ARM)
+EMERGENCY_STOP = Statement("emergency_stop", f"emergency stop: {HOW_TO_ARM}")
+TORQUE_IS_OFF = Statement("torque_is_off_arm", "torque is off: run hexapod arm")
+ESTOP_LATCHED = Refusal("estop_latched", f"the emergency stop is latched: {HOW_TO_ARM}")
 ESTOP_PRESSED = Refusal("estop_pressed", "the emergency stop is still pressed: run hexapod reset")
 STILL_UNKNOWN = Refusal(
     "torque_unknown",

@@ -26,7 +26,7 @@ import { RoutesPanel } from "./panels/routes_panel.js";
 import { Settings, KEYS_HELP } from "./panels/settings.js";
 import { SettingsPanel } from "./panels/settings_panel.js";
 import { DESKTOP, help, Sheets } from "./panels/sheets.js";
-import { all, has, load, preferredLanguage, save, t, useLanguage } from "./texts/texts.js";
+import { all, has, learn, load, preferredLanguage, save, t, useLanguage } from "./texts/texts.js";
 
 /** @type {(id: string) => any} */
 const $ = (id) => document.getElementById(id);
@@ -57,7 +57,7 @@ const sheets = new Sheets(document, () => {
   dances?.watch();
 });
 const posePanel = new PosePanel($("pose-rows"), body);
-await useLanguage(language);
+await useLanguage(language, "robot_");
 
 const charts = new Charts($("strips"), $("signal"));
 const diagram = new GaitDiagram($("gait-diagram"), $("foot-forces"));
@@ -308,13 +308,18 @@ connection.on("refused", (detail) => header.hint(detail.text));
 connection.on("answer", (detail) => {
   const key = `step_${detail.what}`;
   const what = has(key) ? t(key).replace(" …", "") : detail.what;
-  if (!detail.ok) header.hint(detail.values ? t(detail.text, detail.values) : (detail.texts?.[document.documentElement.lang] ?? `${what}: ${detail.text}`));
+  if (!detail.ok) header.hint(detail.values ? t(detail.text, detail.values) : (detail.texts?.[document.documentElement.lang] ?? t("log_refused", { what, text: detail.text })));
   else if (detail.what === "arm") header.hint(t("torque_is_on"));
 });
 connection.on("stopped", (detail) => {
   releaseInputs();
   sound("stop");
   header.hint(detail.client === people.me && stopWhy ? t(stopWhy) : t(`log_${detail.what}`, { by: detail.by }));
+});
+connection.on("said", (detail) => {
+  learn(detail.list);
+  logPanel.show();
+  update();
 });
 connection.on("log", (detail) => {
   const fresh = logPanel.replace(detail.events).filter(({ text }) => ["log_link", "log_silence"].includes(text));

@@ -157,7 +157,9 @@ def test_a_page_that_was_away_when_its_walk_ended_says_so_when_it_is_back(told, 
     told.bench.spin(2.5)
     page.js("delete hexapod.connection.open; hexapod.connection.open()")
     told.until(lambda: page.js("hexapod.connection.state") == "open", 20.0, "the page is back")
-    told.until(lambda: "the page that drove was closed, or its connection broke" in page.js(GOAL), what="why the walk ended")
+    told.until(
+        lambda: "the page that drove was closed, or its connection broke" in page.js(GOAL), what="why the walk ended"
+    )
     page.click("#goal-drop")
     assert page.js(GOAL) == "Tap where the robot shall walk."
 

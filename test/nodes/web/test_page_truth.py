@@ -24,8 +24,10 @@ from hexapod_control.config.robots.urdf import urdf
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.motions.motion_approval import ANSWER_TOPIC, PERIOD_S, REQUEST_TOPIC, MotionRequest
 from hexapod_control.core.names import joint_names
+from hexapod_control.core.refusal import Statement
 from hexapod_control.nodes.web import camera_feed
 from hexapod_control.ros import messages
+from hexapod_control.ros.guarded_node import SAID
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import LATCHED
 from hexapod_control.ros.terrain_messages import Lens, camera_info_message
@@ -107,6 +109,31 @@ def test_a_fallen_robot_gets_up_by_the_large_button(told):
     told.shows("Fallen: set it on its feet or its belly, then press Get up", "bad", "Get up")
     told.page.click("#step")
     told.until(lambda: told.called == ["recover"])
+
+
+def test_what_a_node_says_is_german_on_the_german_page_by_its_kind_and_values_and_english_if_unknown(told):
+    seen = Statement("ground_drop", "drop of {height:.0f} mm", height=92.0)
+    text = "no foothold ahead of {leg}: {seen}; it stops: drive another way"
+    warning = Statement("no_foothold_ahead", text, leg="left_front", seen=seen)
+    page = told.open(390, 844, touch=True, before="localStorage.setItem('language', 'de')")
+    for statement, shown in [
+        (warning, "kein Tritt vor left_front: 92 mm tiefer; er hält an: anders fahren"),
+        (Statement("of_a_later_version", "something {new}", new="else"), "something else"),
+    ]:
+        values = {**PLANNER, SAID: json.dumps([statement.as_json()])}
+        told.tell(gait_planner=(1, str(statement), values))
+        told.until(lambda german=shown: told.text("#sentence-text", page) == german, what=shown)
+        assert told.text("#sentence-text") == str(statement)
+    told.tell(
+        gait_planner=(
+            1,
+            str(warning),
+            {**PLANNER, SAID: '[{"kind": 3}, 7, {"kind": "x", "text": "y", "values": {"z": 1}}'},
+        )
+    )
+    told.until(lambda: told.text("#sentence-text", page).startswith("kein Tritt vor"), what="nonsense is ignored")
+    page.close()
+    told.tell()
 
 
 OFF = {"torque": "False", "emergency stop": "no"}

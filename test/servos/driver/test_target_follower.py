@@ -116,7 +116,7 @@ def test_silence_while_moving_is_reported_once_and_silence_at_rest_is_not(follow
     assert follower.watch(10.0) is None
     follower.take(row, np.full((6, 3), 0.5), 10.0)
     assert follower.watch(10.0 + 0.9 * TARGET_TIMEOUT_S) is None
-    assert "holding the last joint angles" in follower.watch(10.0 + 1.1 * TARGET_TIMEOUT_S)
+    assert "holding the last joint angles" in str(follower.watch(10.0 + 1.1 * TARGET_TIMEOUT_S))
     assert follower.watch(11.0) is None
     follower.take(row, np.full((6, 3), 0.5), 11.0)
     assert not follower.holding
@@ -127,7 +127,7 @@ def test_first_targets_at_rest_beside_the_angles_that_were_found_are_no_motion_b
     follower.take(row + 0.05, np.zeros((6, 3)), 0.0)
     assert follower.watch(10.0) is None
     follower.take(row, np.zeros((6, 3)), 10.0)
-    assert "while moving" in follower.watch(10.0 + 1.1 * TARGET_TIMEOUT_S)
+    assert "while moving" in str(follower.watch(10.0 + 1.1 * TARGET_TIMEOUT_S))
 
 
 def test_a_pause_of_the_world_is_no_silence(follower):

@@ -150,7 +150,13 @@ class PlainNode:
         return self.plain_timers[-1]
 
     def report(self, kind, level, text, every=5.0):
-        self.reports.setdefault(kind, []).append((level, text))
+        self.reports.setdefault(kind, []).append((level, str(text)))
+
+    def in_words(self, answer):
+        return str(answer)
+
+    def publish_status(self):
+        pass
 
     def withdraw(self, kind):
         self.reports.pop(kind, None)

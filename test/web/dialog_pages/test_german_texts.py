@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every text of the program behind `hexapod new --page` has a German translation: questions, drawings and refusals."""
+"""Every text of the program behind `hexapod new --page` has a German translation: questions, drawings and refusals.
 
+So has every statement of the nodes that the page of the robot shows.
+"""
+
+import ast
 import json
 import re
+import string
 from pathlib import Path
 
 import pytest
 from support.page_messages import not_in_german
+from support.paths import PACKAGE, SOURCES, syntax_nodes
 from support.phantomx import robot
 
 from hexapod_control.config.errors import RobotFileError
@@ -20,6 +26,10 @@ from hexapod_control.config.robots.draft.views import views_svg
 from hexapod_control.config.robots.plausibility.check_values import RULES
 from hexapod_control.config.robots.robot_file import from_text, resolve
 from hexapod_control.config.sentence import TEXTS, Sentence
+from hexapod_control.core import names
+from hexapod_control.core.kinematics.leg_kinematics import UnreachableReason
+from hexapod_control.core.sensing.mishap_watch import MishapKind
+from hexapod_control.core.sensing.sensor_inputs import SensorFault
 from hexapod_control.servos.settings.servo_section import servo_settings
 from hexapod_control.web.dialog_pages.request_server import PAGES
 
@@ -114,3 +124,62 @@ def test_doubts_are_in_german():
         with pytest.raises(AnswerError) as error:
             interview.check(text)
         assert Sentence.of(error.value).kind == "doubt_proportions"
+
+
+SPEAKING = ("core/planner", "core/sensing", "core/walking", "core/motions", "core/kinematics", "servos/driver")
+SPEAKING += ("servos/preflight.py",)
+SPEAKING += tuple(f"nodes/{each}" for each in ("gait_planner", "inverse_kinematics", "servo_driver", "terrain_map"))
+STATEMENTS = ("Statement", "Refusal", "joined", "_refused")
+KIND = re.compile(r"[a-z]\w*( \w+)*")
+ROBOT_DE = json.loads((PACKAGE / "web" / "static" / "texts" / "robot_de.json").read_text(encoding="utf-8"))
+
+
+def spoken():
+    """Kind of each statement in the sources of the nodes, with its English text and values where they are literal."""
+    for path in SOURCES:
+        if not any(PACKAGE / each in (path, *path.parents) for each in SPEAKING):
+            continue
+        nodes = list(syntax_nodes(path))
+        named = {"WALKS_WITHOUT": names.WALKS_WITHOUT}
+        pairs = [each.elts for each in nodes if isinstance(each, ast.Tuple) and len(each.elts) == 2]
+        chosen = {
+            first.value
+            for first, second in pairs
+            if isinstance(first, ast.Constant) and isinstance(second, (ast.Constant, ast.JoinedStr))
+            if isinstance(first.value, str) and KIND.fullmatch(first.value) and _is_text(second)
+        }
+        for call in nodes:
+            name = isinstance(call, ast.Call) and getattr(call.func, "id", getattr(call.func, "attr", ""))
+            if name not in STATEMENTS or len(call.args) < 2:
+                continue
+            kind, text = call.args[:2]
+            values = {each.arg for each in call.keywords}
+            if isinstance(kind, ast.Constant):
+                literal = isinstance(text, ast.Constant) and None not in values and name != "joined"
+                yield kind.value, values if literal else None
+            elif isinstance(kind, ast.Name) and kind.id in named:
+                yield named[kind.id], values
+            elif isinstance(kind, ast.Name):
+                yield from ((each, None) for each in chosen)
+
+
+def _is_text(node):
+    return isinstance(node, ast.JoinedStr) or (isinstance(node.value, str) and (" " in node.value or not node.value))
+
+
+def test_every_statement_of_the_nodes_that_the_page_shows_is_in_german_with_the_same_values():
+    """Derived from the sources; so is the law that no translation is left over."""
+    kinds = [(f"reach_{each.name.lower()}", set()) for each in UnreachableReason]
+    kinds += [(f"sensor_{each.value}", {"topic", "effect", "remedy"}) for each in SensorFault]
+    kinds += [(each.value, {"mishap"}) for each in MishapKind]
+    found = [*spoken(), *kinds]
+    assert len(found) > 150
+    assert {f"said_{kind}" for kind, _ in found} - ROBOT_DE.keys() == set()
+    assert ROBOT_DE.keys() - {f"said_{kind}" for kind, _ in found} == set()
+    wrong = [
+        kind
+        for kind, values in found
+        if values is not None
+        and not {name for _, name, _, _ in string.Formatter().parse(ROBOT_DE[f"said_{kind}"]) if name} <= values
+    ]
+    assert wrong == []

@@ -52,7 +52,7 @@ from hexapod_control.core.posture.joint_paths import find_path
 from hexapod_control.core.posture.posture_sequences import PostureMove
 from hexapod_control.core.posture.stand_up import BodyLift
 from hexapod_control.core.posture.straight_moves import FeetMove, JointMove
-from hexapod_control.core.refusal import Refusal
+from hexapod_control.core.refusal import Refusal, Statement
 from hexapod_control.core.sensing.mishap_watch import UPSIDE_DOWN_RAD, Mishap, MishapKind, WatchedTick, tilt_angle
 from hexapod_control.core.sensing.progress_watch import STANDS_S
 from hexapod_control.core.walking.walk_controller import WalkController
@@ -282,11 +282,13 @@ def _note_standstill(state: OnFeet, plan: TickPlan, dt: float, context: PlannerC
     progress.stood = progress.stood + dt if stands else 0.0
     if progress.stood < STANDS_S:
         return
-    cause = "the legs cannot move as planned"
+    cause = Statement("legs_cannot", "the legs cannot move as planned")
     if plan.unreached is not None:
-        cause = f"the foot of {plan.unreached.leg} does not reach its place"
+        cause = Statement("foot_no_reach", "the foot of {leg} does not reach its place", leg=plan.unreached.leg)
     elif plan.blocked is not None and plan.blocked.legs is not None:
-        cause = "{} and {} are in each other's way".format(*(context.robot.leg_names[leg] for leg in plan.blocked.legs))
+        first, second = (context.robot.leg_names[leg] for leg in plan.blocked.legs)
+        text = "{first} and {second} are in each other's way"
+        cause = Statement("legs_in_way", text, first=first, second=second)
     progress.stand(wanted, cause)
 
 

@@ -4,6 +4,31 @@
 export const LANGUAGES = { en: "English", de: "Deutsch" };
 /** @type {Record<string, string>} */
 let table = {};
+/** @typedef {{kind: string, text: string, values: Record<string, any>}} Statement what a node has said; a value may be one */
+/** @type {Map<string, Statement>} */
+const statements = new Map(); // by the begin of their English text
+const MOST = 300; // statements
+const LONGEST = 240; // characters by which they are known, as in diagnostics_summary.py
+
+/**
+ * Keeps statements, so that their texts are said in the language of the page.
+ * @param {Statement[]} list
+ */
+export function learn(list) {
+  for (const each of list) statements.set(each.text.slice(0, LONGEST), each);
+  for (const key of [...statements.keys()].slice(0, Math.max(0, statements.size - MOST))) statements.delete(key);
+}
+
+/**
+ * A statement in the language of the page; in English, as it came, if that language lacks it.
+ * @param {Statement} statement
+ * @returns {string}
+ */
+function stated({ kind, text, values }) {
+  const template = table[`said_${kind}`];
+  if (!template) return text;
+  return template.replace(/\{(\w+)\}/g, (_, name) => (values[name]?.kind === undefined ? (values[name] ?? "–") : stated(values[name])));
+}
 
 /**
  * Returns a text with its values filled in; unknown values become a dash.
@@ -24,7 +49,8 @@ const BUTTONS = { stand: "stand", sit: "sit", recover: "recover", arm: "arm", re
  * @returns {string}
  */
 export function said(text) {
-  const once = String(text).replace("hexapod reset, then hexapod arm", "hexapod reset");
+  const known = statements.get(String(text).slice(0, LONGEST));
+  const once = (known ? stated(known) : String(text)).replace("hexapod reset, then hexapod arm", "hexapod reset");
   return once.replace(/(run )?hexapod (\w+)\b(?!-)/g, (whole, run, name) => {
     const latched = globalThis.document?.getElementById("step")?.dataset.step === "rearm";
     const key = `step_${name === "reset" && latched ? "rearm" : BUTTONS[name]}`;
