@@ -22,6 +22,7 @@ VERSION = 2
 MAX_MESSAGE_BYTES = 16384
 MAX_INTEGER = 2**53  # larger ones are not exact in JavaScript
 MAX_NAME = 40  # characters of the name of a client
+CANCEL_CALIBRATION = "cancel_calibration"  # of the servos, whose file stays as it is
 RESTART = "restart"  # of the node that is silent
 SHUTDOWN = "shutdown"  # of the computer, after sitting down
 HARDWARE = "the hardware node"
@@ -37,6 +38,7 @@ REQUESTS = {  # what a page may request, and the node that carries it out by a s
     "rearm": HARDWARE,  # by several services
     "reset_and_arm": HARDWARE,  # by several services
     "reset_world": "mujoco_sim",
+    CANCEL_CALIBRATION: "servo_driver",
     RESTART: "",
     SHUTDOWN: "",
 }

@@ -52,6 +52,7 @@ class Step(Enum):
     RESET = "reset_and_arm"
     RELEASE = "rearm"
     RESTART = "restart"
+    CANCEL_CALIBRATION = "cancel_calibration"
     ESTOP = "estop"
     NONE = ""
 
@@ -256,7 +257,7 @@ def _without_torque(facts: RobotFacts) -> Condition | None:
     if facts.latched:
         return Condition("estop", Tone.BAD, Step.RELEASE, reason(facts))
     if facts.torque is False and facts.calibrating:
-        return Condition("calibrating", Tone.WARN, Step.NONE, reason(facts))
+        return Condition("calibrating", Tone.WARN, Step.CANCEL_CALIBRATION, reason(facts))
     if facts.torque is False and facts.unexplained:
         return Condition("torque_went", Tone.WARN, Step.NONE, reason(facts))
     if facts.torque is False and (fault := _hardware_fault(facts)):

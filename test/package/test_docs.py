@@ -238,7 +238,7 @@ def messages() -> tuple[str, ...]:
             if isinstance(node, ast.JoinedStr):
                 found.append("".join(str(p.value) if isinstance(p, ast.Constant) else "..." for p in node.values))
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found.append(node.value)
+                found.append(re.sub(r"\{\w+(:[^{}]*)?\}", "...", node.value))
     return tuple(found)
 
 

@@ -92,7 +92,7 @@ def test_a_robot_that_stands_is_green_and_its_next_step_is_to_sit():
         ({"hindrance": "it makes no way", "way_out": "stand"}, ("hindered", Tone.WARN, Step.STAND)),
         ({"hindrance": "it slips", "state": "sitting"}, ("hindered", Tone.WARN, Step.STAND)),
         ({"lost_legs": "left_front"}, ("without_legs", Tone.WARN, Step.SIT)),
-        ({"torque": False, "calibrating": True}, ("calibrating", Tone.WARN, Step.NONE)),
+        ({"torque": False, "calibrating": True}, ("calibrating", Tone.WARN, Step.CANCEL_CALIBRATION)),
         ({"latched": True, "unplugged": True}, ("estop_unsent", Tone.BAD, Step.RELEASE)),
         ({"joints_age": 5.0, "errors": {"servo_driver": "no port"}}, ("silent_fault", Tone.UNKNOWN, Step.ESTOP)),
         ({"joints_age": 5.0}, ("silent", Tone.UNKNOWN, Step.ESTOP)),
@@ -201,7 +201,7 @@ def test_every_language_has_the_same_texts_with_the_same_values():
 MORE = ({"reset": True}, {"unexplained": True}, {"calibrating": True}, {"unplugged": True}, {"hindrance": "slips"})
 MORE += ({"lost_legs": "left_front"},)
 MORE += tuple({"way_out": request} for request in WAYS_OUT)
-WAITING = {"nothing", "missing", "no_joints", "silent", "silent_fault", "stale", "unknown", "calibrating", "error"}
+WAITING = {"nothing", "missing", "no_joints", "silent", "silent_fault", "stale", "unknown", "error"}
 WAITING |= {"torque_went"}
 
 

@@ -137,8 +137,8 @@ class MishapWatch(Copyable):
                 text += "lifts this leg higher; check what it is caught on"
                 self._slow_down(MishapKind.SLOWED, Statement("leg_lags", text, **values))
             else:
-                text = "{leg} is stuck, its {joint} is {error:.2f} rad from its target: the robot stops, then tries "
-                text += "again; free the leg"
+                text = "{leg} is stuck, its {joint} is {error:.2f} rad from its target"
+                text += ": the robot stops, then tries again; free the leg"
                 self._slow_down(MishapKind.STUCK, Statement("leg_stuck", text, **values))
         elif slipping:
             names = " and ".join(tick.robot.leg_names[row] for row in slipping)

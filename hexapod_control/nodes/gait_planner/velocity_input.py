@@ -85,9 +85,8 @@ class VelocityInput:
         except MotionError as error:
             return self._report(ARC, Refusal("bounds", "{error}: refused", error=error))
         if unused != 0.0:
-            bent = Statement("arc_z", "z must be 0, is {z:g}", z=unused)
-            text = "{error}: refused; x is the travel, y the curvature"
-            return self._report(ARC, Refusal("bounds", text, error=bent))
+            text = "z must be 0, is {z:g}: refused; x is the travel, y the curvature"
+            return self._report(ARC, Refusal("arc_z", text, z=unused))
         self._offer(ARC, self._planner.view.arc_twist(travel, curvature), (0.0, 0.0, 0.0), None)
 
     def _offer(self, topic: str, twist: Twist, non_planar: Vector, stamp: float | None) -> bool:

@@ -15,7 +15,10 @@ from std_srvs.srv import SetBool, Trigger
 from hexapod_control.core.refusal import Refusal, Statement
 from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import LATCHED
-from hexapod_control.servos.driver.torque_switch import EMERGENCY_STOP, HOW_TO_ARM
+from hexapod_control.servos.driver.torque_switch import HOW_TO_ARM
+
+
+TORQUE_STAYS_OFF = Statement("torque_stays_off", f"torque is off and stays off: {HOW_TO_ARM}")
 
 
 class TorqueControl(Protocol):
@@ -82,11 +85,10 @@ class TorqueServices:
         if failure:
             response.message = f"latched, but torque-off could not be sent: {failure}; cut the servos' power"
         else:
-            response.message = f"torque is off and stays off: {HOW_TO_ARM}"
-        said = Statement("emergency_stop_sent", "emergency stop: {answer}", answer=response.message)
-        self._node.run_in_executor(
-            partial(self._node.report, "torque", ReportLevel.ERROR, said if failure else EMERGENCY_STOP)
-        )
+            response.message = str(TORQUE_STAYS_OFF)
+        answer = response.message if failure else TORQUE_STAYS_OFF
+        said = Statement("emergency_stop_sent", "emergency stop: {answer}", answer=answer)
+        self._node.run_in_executor(partial(self._node.report, "torque", ReportLevel.ERROR, said))
         return response
 
     def _reset_fault(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:

@@ -36,6 +36,7 @@ from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.operator_requests import STEPS
 from hexapod_control.ros.qos import COMMAND, DELIVERY_TIME_S, EVENTS
 from hexapod_control.web.protocol import (
+    CANCEL_CALIBRATION,
     HARDWARE,
     REQUESTS,
     RESTART,
@@ -62,15 +63,19 @@ FINAL_ZEROS = 10  # zero velocities sent after the last motion; then other sourc
 MAX_RESPONSE_TIME_S = 3.0  # time limit for the response of a service
 SIMULATOR = "mujoco_sim"
 PLANNER = "gait_planner"
+RENAMED = {  # services by request, where they have another name
+    "reset_world": f"{SIMULATOR}/reset_world",
+    CANCEL_CALIBRATION: "servo_driver/calibration/cancel",
+}
 SERVICE_OWNERS = {
     **{
         name: owner
         for name, owner in REQUESTS.items()
-        if name not in ("reset_world", RESTART, SHUTDOWN) and len(STEPS.get(name, (name,))) == 1
+        if name not in (*RENAMED, RESTART, SHUTDOWN) and len(STEPS.get(name, (name,))) == 1
     },
     "reset_fault": HARDWARE,
     f"{PLANNER}/set_parameters": PLANNER,
-    f"{SIMULATOR}/reset_world": SIMULATOR,
+    **{service: REQUESTS[name] for name, service in RENAMED.items()},
     f"{SIMULATOR}/set_parameters": SIMULATOR,
 }
 
@@ -234,8 +239,8 @@ class PageCommands:
     def _request(self, page: int, name: str) -> None:
         if name == "estop":  # the torque is off already, by `press_estop`
             self._call(page, "stop", Trigger.Request())
-        elif name == "reset_world":
-            self._call(page, f"{SIMULATOR}/reset_world", Trigger.Request())
+        elif name in RENAMED:
+            self._call(page, RENAMED[name], Trigger.Request())
         else:
             self._call_in_turn(page, STEPS.get(name, ((name, Trigger.Request()),)))
 

@@ -196,6 +196,11 @@ class RobotFeed:
         self.why_values: Mapping[str, Any] = {}  # of that text
         self.ended: dict[str, Any] | None = None  # how the last walk along a route ended, until somebody acts
         self.asked_at = -math.inf  # [s] steady time of the last state
+        self._prepare(node, robot, measured, stamped)
+        self._subscribe(node)
+
+    def _prepare(self, node: GuardedNode, robot: Robot, measured: JointStateInput, stamped: bool) -> None:
+        """Creates what keeps the newest message of each topic with a high rate."""
         self._joints = NewestMessage(
             node,
             JointState,
@@ -214,7 +219,6 @@ class RobotFeed:
         self._command = NewestMessage(node, kind, "cmd_vel", _velocity)
         self._margin = NewestMessage(node, Float64, "stability_margin", lambda message: message.data)
         self._battery = NewestMessage(node, BatteryState, "battery_state", _battery)
-        self._subscribe(node)
 
     def watch(self, *, wanted: bool) -> None:
         """Subscribes to the topics that only drawings need, while a page is open."""

@@ -50,7 +50,7 @@ let wanted3d = load("picture") === "space"; // chosen by the person: slow frames
 let notice = ""; // why the robot stopped while this page was not connected, or a walk ended while another picture was shown
 
 const request = (/** @type {string} */ what) => connection.send("request", { what });
-const header = new Header(document, { stand: () => request("stand"), sit: () => request("sit"), arm: () => confirmTorque("arm"), rearm: () => confirmTorque("rearm"), reset_and_arm: () => confirmTorque("reset_and_arm"), recover: () => request("recover"), restart: () => request("restart"), estop: () => actions.estop(), request_control: () => people.button.click(), cancel_request: () => people.button.click(), "": () => {} });
+const header = new Header(document, { stand: () => request("stand"), sit: () => request("sit"), arm: () => confirmTorque("arm"), rearm: () => confirmTorque("rearm"), reset_and_arm: () => confirmTorque("reset_and_arm"), recover: () => request("recover"), restart: () => request("restart"), cancel_calibration: () => confirm("calibration", "step_cancel_calibration", () => request("cancel_calibration")), estop: () => actions.estop(), request_control: () => people.button.click(), cancel_request: () => people.button.click(), "": () => {} });
 const sheets = new Sheets(document, () => {
   projections.stale = true;
   if (logPanel?.open) logPanel.read();

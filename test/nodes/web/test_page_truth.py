@@ -176,9 +176,9 @@ ON = FINE["servo_driver"][2]
         ),
         (
             {"armed": False, "servo_driver": (0, "ok", {**OFF, "calibration": "running"})},
-            "A calibration is running: end it where it was begun, or press E-STOP",
+            "A calibration is running: finish it where it was begun, or press End calibration",
             "warn",
-            "Please wait",
+            "End calibration …",
             [],
         ),
         (
