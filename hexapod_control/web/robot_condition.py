@@ -17,7 +17,7 @@ from hexapod_control.core.names import HARDWARE_NODES
 from hexapod_control.core.planner.tick_plan import ON_FEET, UPRIGHT, RobotState
 
 MAX_NODE_SILENCE_S = 3.0  # without diagnostics of a node, after which its values count as stale
-MAX_CHAIN_SILENCE_S = 1.8  # of a node, after which it is named; it publishes its status once per second
+MAX_CHAIN_SILENCE_S = 1.8  # of a node that moves joints; it publishes its status once per second
 MIN_STANDING_SHARE = 0.6  # of the height in the robot file; a robot found on its feet below it is not standing
 MIN_SPEED = 0.005  # [m/s]
 MIN_TURN = 0.05  # [rad/s] from which a velocity counts as walking or turning
@@ -235,7 +235,7 @@ def hung_node(node_ages: Mapping[str, float]) -> str:
 
 def silent_helper(node_ages: Mapping[str, float]) -> dict[str, Any] | None:
     """The node without which the robot still walks that is silent, as values of a sentence; None if there is none."""
-    return _silent(node_ages, OTHER_NODES, MAX_CHAIN_SILENCE_S)
+    return _silent(node_ages, OTHER_NODES, MAX_NODE_SILENCE_S)
 
 
 def _silent_in_chain(node_ages: Mapping[str, float]) -> dict[str, Any] | None:

@@ -17,7 +17,6 @@ from hexapod_control.ros.guarded_node import GuardedNode, ReportLevel
 from hexapod_control.ros.qos import LATCHED
 from hexapod_control.servos.driver.torque_switch import HOW_TO_ARM
 
-
 TORQUE_STAYS_OFF = Statement("torque_stays_off", f"torque is off and stays off: {HOW_TO_ARM}")
 
 
