@@ -18,6 +18,9 @@ from hexapod_control.core.planner.tick_plan import ON_FEET, UPRIGHT, RobotState
 
 MAX_NODE_SILENCE_S = 3.0  # without diagnostics of a node, after which its values count as stale
 MAX_CHAIN_SILENCE_S = 1.8  # of a node that moves joints; it publishes its status once per second
+MIN_HUNG_S = (
+    MAX_CHAIN_SILENCE_S + 1.0
+)  # of that node, after which there is a step: a person may be about to press another
 MIN_STANDING_SHARE = 0.6  # of the height in the robot file; a robot found on its feet below it is not standing
 MIN_SPEED = 0.005  # [m/s]
 MIN_TURN = 0.05  # [rad/s] from which a velocity counts as walking or turning
@@ -194,6 +197,8 @@ def _stale(facts: RobotFacts) -> Condition | None:
     torque = _without_torque(facts)
     if torque is not None:
         return Condition(say, Tone.UNKNOWN, torque.step, torque.why, values, silent=True)
+    if say == "stale" and not facts.stalled and facts.node_ages[values["node"]] < MIN_HUNG_S:
+        return Condition(say, Tone.UNKNOWN, Step.NONE, "why_silent", values, silent=True)
     if say == "stale" and facts.restartable:
         return Condition(say, Tone.UNKNOWN, Step.RESTART, "why_hung", values, silent=True)
     if say == "stale":

@@ -111,6 +111,7 @@ def test_the_message_and_the_next_step_match_the_facts(facts, expected):
 def test_a_hung_node_is_named_with_the_age_of_its_last_status_and_nothing_is_green(node):
     found = condition(replace(STANDING, node_ages={**HEALTHY, node: MAX_CHAIN_SILENCE_S + 0.1}))
     assert (found.say, found.tone, found.values) == ("stale", Tone.UNKNOWN, {"node": node, "age": 2})
+    assert found.step is Step.NONE and found.locked == CONTROLS  # whoever is about to press Stand does not press E-STOP
 
 
 @pytest.mark.parametrize(

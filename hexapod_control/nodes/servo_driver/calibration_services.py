@@ -222,6 +222,7 @@ class CalibrationServices:
         self._driver = driver
         self._settings = settings
         self._run: BusDialog | None = None
+        self._ran = False  # as /diagnostics shows it
         self._prompt = node.create_publisher(String, "~/calibration/prompt", LATCHED)
         self._published = ""
         node.create_subscription(String, "~/calibration/answer", self.on_answer, EVENTS)
@@ -234,6 +235,9 @@ class CalibrationServices:
         if self._run is not None:
             self._run.check()
             self._show(self._run.prompt())
+        if self.runs != self._ran:
+            self._ran = self.runs
+            self._node.publish_status()
 
     def _show(self, prompt: Mapping[str, object]) -> None:
         text = json.dumps(prompt, ensure_ascii=False)

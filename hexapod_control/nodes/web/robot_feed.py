@@ -75,6 +75,7 @@ URGENT: tuple[Callable[[NodeStatus], Any], ...] = (  # what pages get at once wh
     lambda status: status.level,
     lambda status: status.values.get("torque"),
     lambda status: status.values.get("emergency stop"),
+    lambda status: status.values.get("calibration"),
 )
 
 

@@ -270,6 +270,7 @@ def test_a_hung_node_is_named_every_control_is_locked_with_the_reason_and_the_ne
     assert told.push_stick() == why
     told.page.press("t")
     assert told.text("#hint") == why and told.called == [] and told.velocities == []
+    told.until(lambda: told.text("#step") == "E-STOP", what="the next step")
     told.page.click("#step")
     told.until(lambda: sorted(told.called) == ["estop True", "stop"])
     silence = MAX_NODE_SILENCE_S + 3.0
