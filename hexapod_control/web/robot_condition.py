@@ -198,7 +198,7 @@ def _stale(facts: RobotFacts) -> Condition | None:
     if torque is not None:
         return Condition(say, Tone.UNKNOWN, torque.step, torque.why, values, silent=True)
     if say == "stale" and not facts.stalled and facts.node_ages[values["node"]] < MIN_HUNG_S:
-        return Condition(say, Tone.UNKNOWN, Step.NONE, "why_silent", values, silent=True)
+        return Condition(say, Tone.UNKNOWN, Step.NONE, say, values, silent=True)
     if say == "stale" and facts.restartable:
         return Condition(say, Tone.UNKNOWN, Step.RESTART, "why_hung", values, silent=True)
     if say == "stale":

@@ -317,7 +317,8 @@ def test_a_walk_on_the_map_that_another_program_stops_says_so_and_by_whom(stage,
     stage.until(lambda: stage.speed[0] > 0.02, what="a walk")
     assert stage.bench.call(Trigger, "stop").success
     said = f"{stage.bench.probe.get_name()} ended the walk to ⚑"
-    stage.until(lambda: page.js(SAID[1]).startswith(said), 2.0, "a sentence about the stop")
+    ended = "document.querySelector('#goal-text').textContent"
+    stage.until(lambda: page.js(ended).startswith(said), 2.0, f"{said}; {page.js(ended)}")
     stage.rest()
 
 

@@ -251,7 +251,8 @@ class WebNode(GuardedNode):
         if self._new_client:
             self._new_client = False
             self._send_status()
-            self.server.send(0, "said", {"list": list(self.feed.said.values())})
+            if self.feed.said:
+                self.server.send(0, "said", {"list": list(self.feed.said.values())})
             self.server.send(0, "log", {"events": self._log.events})
             self._send_terrain(0)
             self._recorder.watch(self._client_count)

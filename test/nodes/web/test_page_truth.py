@@ -263,6 +263,7 @@ def test_a_hung_node_is_named_every_control_is_locked_with_the_reason_and_the_ne
     told.tell(inverse_kinematics=None)
     told.until(lambda: "inverse_kinematics has not answered" in told.text("#sentence-text"), 3.0, "a stale node")
     assert told.page.js("document.querySelector('#sentence').dataset.tone") == "unknown"
+    told.until(lambda: told.text("#step") == "E-STOP", what="the next step")
     needy = "[data-needs]:not([data-needs=seat]):not([aria-disabled])"  # to save a place moves nothing
     live = f"[...document.querySelectorAll('{needy}')].map((e) => e.id || e.textContent)"
     assert told.page.js(live) == []
@@ -270,7 +271,6 @@ def test_a_hung_node_is_named_every_control_is_locked_with_the_reason_and_the_ne
     assert told.push_stick() == why
     told.page.press("t")
     assert told.text("#hint") == why and told.called == [] and told.velocities == []
-    told.until(lambda: told.text("#step") == "E-STOP", what="the next step")
     told.page.click("#step")
     told.until(lambda: sorted(told.called) == ["estop True", "stop"])
     silence = MAX_NODE_SILENCE_S + 3.0

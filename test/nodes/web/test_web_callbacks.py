@@ -84,6 +84,7 @@ class Page:
         self.feed, self.camera, self.commands, self.recorder = (
             self.made[name][0] for name in ("RobotFeed", "CameraFeed", "PageCommands", "PageRecorder")
         )
+        self.feed.said = {}
         self.begun, self.notes[:] = list(self.notes), []
 
     def _server(self, *what):
@@ -274,12 +275,13 @@ def test_a_refusal_goes_to_its_page_and_into_the_log_of_all(page):
     reply(3, "answer", {"what": "sit", "ok": False, "text": "no pose"})
     (answer, event) = page.sent()
     assert answer[0] == 3 and event[:2] == (0, "event")
-    assert (event[2]["level"], event[2]["text"]) == (1, "sit: no pose")
+    assert (event[2]["level"], event[2]["text"]) == (1, "log_refused")
+    assert event[2]["values"] == {"what": "sit", "text": "no pose"}
     refused = page.made["RobotFeed"][1][3]
     refused("bow", "too far")
     answer, event = page.sent()
     assert answer == (0, "answer", {"what": "bow", "ok": False, "text": "too far"})
-    assert event[2]["text"] == "bow: too far"
+    assert event[2]["values"] == {"what": "bow", "text": "too far"}
 
 
 def test_new_terrain_goes_to_all_pages(page):

@@ -94,7 +94,7 @@ class WebBench:
 
 def stops(visitor):
     """The stops in the log that a page shows: their kind, their level, and who caused them."""
-    shown = [event for event in visitor.received("event") if event["text"].startswith("log_")]
+    shown = [event for event in visitor.received("event") if event["values"] and "by" in event["values"]]
     return [(event["text"], event["level"], event["values"]["by"]) for event in shown if event["node"] == "web"]
 
 
@@ -317,8 +317,8 @@ def test_buttons_call_services_and_refusals_come_back(web):
     assert services.called[7:] == ["estop False", "reset_fault", "arm"]
     late = web.visit()
     web.until(lambda: late.received("log"))
-    texts = [event["text"] for event in late.received("log")[-1]["events"]]
-    assert texts == ["sit: no", "log_estop", "reset_fault: no"]
+    logged = [(event["text"], event["values"].get("text")) for event in late.received("log")[-1]["events"]]
+    assert logged == [("log_refused", "no"), ("log_estop", None), ("log_refused", "no")]
 
 
 class Values:
@@ -509,7 +509,8 @@ def test_recordings_of_the_folder_are_listed_and_deleted_and_a_refusal_is_logged
     web.until(lambda: visitor.received("recordings")[-1]["list"] == [] and visitor.received("event"))
     assert not list(tmp_path.iterdir())
     (event,) = visitor.received("event")
-    assert (event["node"], event["level"], event["text"]) == ("web", 1, "recording: 'b' is not a recording")
+    assert (event["node"], event["level"], event["text"]) == ("web", 1, "log_refused")
+    assert event["values"] == {"what": "recording", "text": "'b' is not a recording"}
     (tmp_path / "large").mkdir()
     with (tmp_path / "large" / "large.mcap").open("wb") as file:
         file.truncate(10_000_001)
@@ -546,7 +547,7 @@ def test_a_report_has_log_state_robot_file_and_the_last_minute_and_anybody_may_a
     assert file.startswith("hexapod_report_2") and file.endswith(".zip") and not driver.received("download")
     assert {"system.json", "state.json", "phantomx.yaml"} < set(parts)
     state = json.loads(parts["state.json"])
-    assert state["log"][0]["text"] == "recording: 'none of them' is not a recording" and "diagnostics" in state
+    assert state["log"][0]["values"]["text"] == "'none of them' is not a recording" and "diagnostics" in state
     (bag,) = (content for name, content in parts.items() if name.endswith(".mcap"))
     assert b"before the fault" in bag or len(bag) > 500
 
