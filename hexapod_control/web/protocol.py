@@ -43,7 +43,8 @@ REQUESTS = {  # what a page may request, and the node that carries it out by a s
     SHUTDOWN: "",
 }
 ALWAYS_ALLOWED = ("stop", "estop")  # for every admitted client
-QUERIES = ("urdf", "invite", "terrain", "camera", "map", "kept", "report", "weeks", "updates")
+VIDEO = ("camera", "video", "video_anew")  # the next image, or picture of a video, or of one that begins
+QUERIES = ("urdf", "invite", "terrain", *VIDEO, "map", "kept", "report", "weeks", "updates")
 DANCE_ACTS = ("play", "save", "delete")
 DANCE_STEPS = ("pose", "wait", "walk", "sway", "leg")  # of a motion file, which a page can edit
 MAX_DANCE = 60  # steps of a track

@@ -11,9 +11,11 @@ import base64
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from sensor_msgs.msg import CameraInfo, CompressedImage
+from std_msgs.msg import Header
 
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.robot import Camera, Robot
@@ -23,6 +25,8 @@ from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.qos import DISPLAY, LATCHED_TREE
 from hexapod_control.ros.terrain_messages import lens
+from hexapod_control.web.video import can_encode
+from hexapod_control.web.video_stream import VideoStream
 
 IMAGE_TOPIC = "image_raw/compressed"
 INFO = "camera_info"
@@ -46,7 +50,9 @@ class CameraFeed:
         self._subscriptions: list[Any] = []
         self._mounted: dict[str, BodyPose] = {}  # optical frames in base_link
         self._lens: list[float] | None = None  # see `_view`
-        self._waiting: set[int] = set()  # pages
+        self._waiting: set[int] = set()  # pages that get the image as it is
+        self._video = VideoStream(lambda page, image: send(page, "image", image))
+        self._encodes = can_encode()
         self._requested_at = 0.0  # [s] steady time of the last request
 
     @property
@@ -54,9 +60,12 @@ class CameraFeed:
         """True while images are published."""
         return self._node.count_publishers(IMAGE_TOPIC) > 0
 
-    def request(self, page: int) -> None:
-        """Sends the next image to a page."""
-        self._waiting.add(page)
+    def request(self, page: int, what: str = "camera") -> None:
+        """Sends the next image to a page; `what` is `camera`, or `video` or `video_anew` for a picture of a video."""
+        if what == "camera" or not self._encodes:
+            self._waiting.add(page)
+        else:
+            self._video.request(page, anew=what == "video_anew")
         self._requested_at = time.monotonic()
         if not self._subscriptions:
             create = self._node.create_subscription
@@ -72,7 +81,12 @@ class CameraFeed:
             for subscription in self._subscriptions:
                 self._node.destroy_subscription(subscription)
             self._subscriptions.clear()
-            self._waiting.clear()
+            self.close()
+
+    def close(self) -> None:
+        """Ends the video and drops all requests."""
+        self._waiting.clear()
+        self._video.close()
 
     def _take_lens(self, message: CameraInfo) -> None:
         seen_by = lens(message)
@@ -104,17 +118,24 @@ class CameraFeed:
         return {"at": camera.position, "axes": _row(optical_rotation(camera).tolist()), "lens": seen_by}
 
     def _take(self, message: CompressedImage) -> None:
-        if not self._waiting:
-            return
-        image: dict[str, Any] = {"format": image_type(message), "data": base64.b64encode(bytes(message.data)).decode()}
-        age = self._node.get_clock().now().nanoseconds - messages.nanoseconds(message.header.stamp)
+        data, kind = bytes(message.data), image_type(message)
+        about = partial(self._about, message.header)
+        self._video.take(data, kind, about)
+        if self._waiting:
+            image = {"format": kind, "data": base64.b64encode(data).decode(), **about()}
+            for page in self._waiting:
+                self._send(page, "image", image)
+            self._waiting.clear()
+
+    def _about(self, header: Header) -> dict[str, Any]:
+        """The age [ms] of an image and the place of its camera, as far as they are known."""
+        found: dict[str, Any] = {}
+        age = self._node.get_clock().now().nanoseconds - messages.nanoseconds(header.stamp)
         if 0 <= age < MAX_AGE_NS:
-            image["age"] = round(1e-6 * age)  # [ms]; left out if the camera has another clock, or none
-        if (view := self._view(message.header.frame_id)) is not None:
-            image["view"] = view
-        for page in self._waiting:
-            self._send(page, "image", image)
-        self._waiting.clear()
+            found["age"] = round(1e-6 * age)  # left out if the camera has another clock, or none
+        if (view := self._view(header.frame_id)) is not None:
+            found["view"] = view
+        return found
 
 
 def _lens(camera: Camera) -> list[float]:

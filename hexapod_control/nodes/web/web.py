@@ -53,6 +53,7 @@ from hexapod_control.web.page_state import shape
 from hexapod_control.web.protocol import (
     RESTART,
     SHUTDOWN,
+    VIDEO,
     DanceMessage,
     LaboratoryMessage,
     NodeMessage,
@@ -308,8 +309,8 @@ class WebNode(GuardedNode):
         self._reply(client, "answer", {"what": key, "ok": False, "text": key, "values": values})
 
     def _answer(self, client: int, query: QueryMessage) -> None:
-        if query.what == "camera":
-            self._camera.request(client)
+        if query.what in VIDEO:
+            self._camera.request(client, query.what)
         elif query.what == "report":
             self._report.request(client)
         elif query.what == "kept":
@@ -415,6 +416,7 @@ class WebNode(GuardedNode):
         self.commands.end()
         self.server.close()
         self._laboratory.close()
+        self._camera.close()
         self._recorder.close()
 
     def stopped(self) -> bool:

@@ -197,7 +197,11 @@ def test_commands_go_to_the_part_that_executes_them(page):
     page.server.forward(Forward(3, record))
     page.server.forward(Forward(4, QueryMessage("camera")))
     asked = [note for note in page.noted() if note[0] != "RobotFeed.watch"]
-    assert asked == [("PageCommands.execute", gait), ("PageRecorder.execute", 3, record), ("CameraFeed.request", 4)]
+    assert asked == [
+        ("PageCommands.execute", gait),
+        ("PageRecorder.execute", 3, record),
+        ("CameraFeed.request", 4, "camera"),
+    ]
     page.server.forward(Forward(5, QueryMessage("terrain")))
     page.server.forward(Forward(6, QueryMessage("urdf")))
     terrain, urdf = page.sent()
@@ -325,7 +329,9 @@ def test_a_failure_halts_and_the_end_sends_a_zero_closes_the_page_and_completes_
     page.node.safe_stop("tick")
     assert page.noted() == [("PageCommands.halt",)]
     page.node.request_stop()
-    assert page.noted() == [("PageCommands.end",), ("server.close",), ("PageRecorder.close",)]
+    assert page.noted() == [
+        (each,) for each in ("PageCommands.end", "server.close", "CameraFeed.close", "PageRecorder.close")
+    ]
     for busy in (True, False):
         page.recorder.busy = busy
         assert page.node.stopped() is not busy

@@ -197,7 +197,7 @@ export function swipeAcross(element, swiped) {
   let start = null;
   const fingers = new Set();
   element.addEventListener("pointerdown", (event) => {
-    if (event.pointerType === "mouse" || target(event).closest("input, #camera, #map")) return;
+    if (event.pointerType === "mouse" || target(event).closest("input, .seen, #map")) return;
     fingers.add(event.pointerId);
     start = fingers.size === 1 ? { x: event.clientX, y: event.clientY, at: event.timeStamp } : null;
   });

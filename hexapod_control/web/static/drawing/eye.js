@@ -164,14 +164,14 @@ const STYLES = /** @type {Record<string, {color: string, wide: number, dash: num
 });
 
 /**
- * @param {HTMLCanvasElement} canvas over the whole image element
- * @param {HTMLImageElement} image shown as a whole in its element
+ * @param {HTMLCanvasElement} canvas over the whole element of the image
+ * @param {number[]} size of the image, which is shown as a whole in its element
  * @param {[string, number[][]][]} lines
  */
-export function draw(canvas, image, lines) {
+export function draw(canvas, size, lines) {
   const [width, height] = [(canvas.width = canvas.clientWidth), (canvas.height = canvas.clientHeight)];
-  const scale = Math.min(width / image.naturalWidth, height / image.naturalHeight) || 0;
-  const [w, h] = [scale * image.naturalWidth, scale * image.naturalHeight];
+  const scale = Math.min(width / size[0], height / size[1]) || 0;
+  const [w, h] = [scale * size[0], scale * size[1]];
   const c = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   c.beginPath();
   c.rect((width - w) / 2, (height - h) / 2, w, h);
