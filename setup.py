@@ -17,6 +17,7 @@ TOGETHER = ["robot_process", "sim_process"]  # all nodes in one process
 ASSISTANT = ["mcp>=2.3"]  # the official SDK of the Model Context Protocol
 # The interface of environments to the libraries that train policies, and what writes and runs these.
 LEARNING = ["gymnasium>=1.0", "onnx>=1.16", "onnxruntime>=1.17"]
+VIDEO = ["av>=10"]  # the camera of the page as H.264
 MESHES = ["pycollada>=0.8", "trimesh>=4.6"]  # to import a URDF whose shapes are DAE or OBJ
 WHEELS = {  # versions of rclpy, of the messages of common_interfaces and of those of rcl_interfaces
     "jazzy": ("7.1", "5.3.6", "2.0.3"),
@@ -117,6 +118,7 @@ setup(
         "meshes": MESHES,
         "record": ["matplotlib>=3.6", "rosbags>=0.11"],
         "sim": ["mujoco>=3.2", "pillow>=10"],
+        "video": VIDEO,
         # The SDKs of the servos' makers are there to compare frames with.
         "test": [
             "axe-core-python>=0.1",  # looks for barriers on the page
@@ -131,6 +133,7 @@ setup(
             *ASSISTANT,
             *LEARNING,
             *MESHES,
+            *VIDEO,
         ],
         "style": ["import-linter~=2.15", "mypy~=2.4.1", "ruff~=0.17.5"],
     },

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import camera_view
 import page_metrics as figures
 from chromium import Browser, program
 from geometry_msgs.msg import Twist, TwistStamped
@@ -102,8 +103,16 @@ def _standing(robot_file: RobotFile) -> Iterator[tuple[str, int, Waiter]]:
 
 def measure(robot_file: RobotFile, progress: Callable[[str], None]) -> dict[str, object]:
     """Returns `web`, the figures of the page. Raises NotReadyError, NodeExitError, BrowserError."""
-    with _standing(robot_file) as (url, pid, _), VelocityTimes() as watch:
-        return {"web": figures.measure(url, pid, watch, progress)}
+    with _standing(robot_file) as (url, pid, _):
+        with VelocityTimes() as watch:
+            found = figures.measure(url, pid, watch, progress)
+        with tempfile.TemporaryDirectory(prefix="hexapod_", ignore_cleanup_errors=True) as folder:
+            browser = Browser(Path(folder, "profile"))
+            try:
+                camera = camera_view.measure(browser, url, pid, robot_file, progress)
+            finally:
+                browser.close()
+        return {"web": {**found, "camera": camera}}
 
 
 def _minutes(robot_file: RobotFile, minutes: int) -> None:

@@ -43,7 +43,7 @@ KEYS = {
     "yaml": "python3-yaml",
 }
 # extras of pip without a rosdep key; imported only where needed, with a remedy in the message
-OPTIONAL = {"gpiod", "gymnasium", "mcp", "onnx", "onnxruntime", "pydantic", "rosbags", "trimesh"}
+OPTIONAL = {"av", "gpiod", "gymnasium", "mcp", "onnx", "onnxruntime", "pydantic", "rosbags", "trimesh"}
 FILES = [
     path.relative_to(ROOT)
     for folder in ("config", "launch", "urdf")
