@@ -23,10 +23,12 @@ KEY_PERIOD = 150  # pictures from one key frame to the next at most: a page can 
 TICKS_PER_S = 1000
 MAX_RATE = 30  # [Hz] by which the level of the video is chosen: decoders refuse what is beyond theirs
 STEP = 20  # [ticks] of a picture: shorter than the time between two images, so that a player never waits to show one
+COLORS = {"colorspace": "smpte170m", "color_primaries": "bt709", "color_trc": "iec61966-2-1"}  # those of JPEG
 SUPPORTED = {"jpeg": "mjpeg", "png": "png"}  # format of an image, and the name of its decoder
 _START = b"\0\0\1"  # before every unit of H.264 in the byte stream format (ITU-T H.264, annex B)
 _PARAMETERS = (7, 8)  # types of the units that are in the header: sequence and picture parameter set
-_PLAIN, _KEY = 0x0101_0000, 0x0200_0000  # flags of a sample: depends on others, or not
+_KEY = 0x0200_0000  # flags of a sample that depends on no other
+_PLAIN = 0x0101_0000  # of one that does
 
 
 class VideoError(ValueError):
@@ -83,7 +85,7 @@ class _Stream:
         self._encoder: Any = av.CodecContext.create("libx264", "w")
         self._encoder.width, self._encoder.height = size
         self._encoder.pix_fmt = "yuvj420p"
-        self._encoder.time_base = self._time_base = Fraction(1, TICKS_PER_S)
+        self._encoder.time_base = Fraction(1, TICKS_PER_S)
         self._encoder.framerate = Fraction(MAX_RATE)
         self._encoder.thread_count = 1
         self._encoder.options = {
@@ -92,7 +94,7 @@ class _Stream:
             "qp": str(QUANTIZER),
             "g": str(KEY_PERIOD),
             "forced-idr": "1",
-            "colorspace": "smpte170m",  # that of JPEG
+            **COLORS,
         }
         self._header = b""
         self._codec = ""
@@ -100,7 +102,7 @@ class _Stream:
 
     def encode(self, frame: Any, key: bool) -> Fragment:
         frame.pts = self._count * STEP
-        frame.time_base = self._time_base
+        frame.time_base = Fraction(1, TICKS_PER_S)
         frame.pict_type = int(key)  # 1 is a key frame, 0 the encoder's choice
         (packet,) = self._encoder.encode(frame)
         units = [(unit[0] & 31, unit) for unit in _units(bytes(packet))]

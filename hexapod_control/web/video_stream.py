@@ -151,13 +151,17 @@ class VideoStream:
             with self._changed:
                 self._changed.wait_for(lambda: self._ended or self._next is not None)
                 taken, self._next = self._next, None
-                key = self._viewers.key_wanted
             if self._ended or taken is None:
                 return
-            for page, fields in self._messages(encoder, *taken[:2], key):
-                self._send(page, {**fields, **taken[2]()})
+            image, kind, about = taken
+            for page, fields in self._messages(encoder, image, kind):
+                self._send(page, {**fields, **about()})
 
-    def _messages(self, encoder: VideoEncoder, image: bytes, kind: str, key: bool) -> list[tuple[int, Fields]]:
+    def _messages(self, encoder: VideoEncoder, image: bytes, kind: str) -> list[tuple[int, Fields]]:
+        with self._changed:
+            if not self._viewers.waiting:  # the last image was enough for all
+                return []
+            key = self._viewers.key_wanted
         try:
             fragment = encoder.encode(image, kind, key=key)
         except VideoError:

@@ -52,7 +52,7 @@ class CameraFeed:
         self._lens: list[float] | None = None  # see `_view`
         self._waiting: set[int] = set()  # pages that get the image as it is
         self._video = VideoStream(lambda page, image: send(page, "image", image))
-        self._encodes = can_encode()
+        self.encodes = can_encode()
         self._requested_at = 0.0  # [s] steady time of the last request
 
     @property
@@ -62,7 +62,7 @@ class CameraFeed:
 
     def request(self, page: int, what: str = "camera") -> None:
         """Sends the next image to a page; `what` is `camera`, or `video` or `video_anew` for a picture of a video."""
-        if what == "camera" or not self._encodes:
+        if what == "camera" or not self.encodes:
             self._waiting.add(page)
         else:
             self._video.request(page, anew=what == "video_anew")
@@ -118,7 +118,8 @@ class CameraFeed:
         return {"at": camera.position, "axes": _row(optical_rotation(camera).tolist()), "lens": seen_by}
 
     def _take(self, message: CompressedImage) -> None:
-        data, kind = bytes(message.data), image_type(message)
+        data = bytes(message.data)
+        kind = image_type(message)
         about = partial(self._about, message.header)
         self._video.take(data, kind, about)
         if self._waiting:

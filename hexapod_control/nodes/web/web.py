@@ -107,7 +107,7 @@ class WebNode(GuardedNode):
         self.feed = RobotFeed(
             self, robot_file.robot, settings.enable_stamped_cmd_vel, self._refused, mapping, self._processes.can_restart
         )
-        self._camera = CameraFeed(self, robot_file.robot, self.server.send)
+        self.camera = CameraFeed(self, robot_file.robot, self.server.send)
         folder = RecordingFolder(_recordings_path(settings.recordings), round(1e6 * settings.recordings_limit))
         files = settings.robot, settings.joint_mapping
         self._recorder = PageRecorder(self, folder, self.server.downloads, files, self._reply)
@@ -310,7 +310,7 @@ class WebNode(GuardedNode):
 
     def _answer(self, client: int, query: QueryMessage) -> None:
         if query.what in VIDEO:
-            self._camera.request(client, query.what)
+            self.camera.request(client, query.what)
         elif query.what == "report":
             self._report.request(client)
         elif query.what == "kept":
@@ -342,7 +342,7 @@ class WebNode(GuardedNode):
 
     def _status(self) -> dict[str, Any]:
         """The fields of a `status` message."""
-        present = {**self.feed.status(), "speed": self.commands.speed, "camera": self._camera.available}
+        present = {**self.feed.status(), "speed": self.commands.speed, "camera": self.camera.available}
         present |= {
             "nav2": self._navigation.available,
             "lesson": self._routes.lesson_length,
@@ -385,7 +385,7 @@ class WebNode(GuardedNode):
     def every_second(self) -> None:
         """Ends service calls whose response is overdue, and reports that others try to occupy the page."""
         self.commands.watch()
-        self._camera.watch()
+        self.camera.watch()
         self._recorder.watch(self._client_count)
         self._routes.watch()
         self._shutdown.watch()
@@ -416,7 +416,7 @@ class WebNode(GuardedNode):
         self.commands.end()
         self.server.close()
         self._laboratory.close()
-        self._camera.close()
+        self.camera.close()
         self._recorder.close()
 
     def stopped(self) -> bool:

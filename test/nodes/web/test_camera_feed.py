@@ -2,8 +2,10 @@
 """Images of a camera for the page: each request is answered once, by the next image, and nothing is left open."""
 
 import base64
+import io
 
 import pytest
+from PIL import Image
 from sensor_msgs.msg import CompressedImage
 from support.phantomx import robot
 
@@ -25,9 +27,9 @@ class Pages:
         self.camera = self.bench.probe.create_publisher(CompressedImage, IMAGE_TOPIC, DISPLAY)
         self.bench.until(lambda: self.feed.available)
 
-    def ask(self, *pages):
+    def ask(self, *pages, what="camera"):
         for page in pages:
-            self.feed.request(page)
+            self.feed.request(page, what)
         self.bench.until(lambda: self.camera.get_subscription_count() == 1)
 
     def shoot(self, data, kind="rgb8; jpeg compressed bgr8"):
@@ -72,3 +74,28 @@ def test_a_camera_that_no_page_shows_is_released_and_its_requests_are_dropped(pa
     pages.feed.watch()
     pages.ask(2)
     assert pages.shoot(b"late") == [image(2, b"late")]
+
+
+def test_a_page_gets_a_video_if_it_can_play_one_until_nobody_looks(pages, monkeypatch):
+    file = io.BytesIO()
+    Image.new("RGB", (64, 48)).save(file, "JPEG")
+    jpeg = file.getvalue()
+    pages.start_camera()
+
+    def shoot(*asked):
+        for page, what in asked:
+            pages.ask(page, what=what)
+        pages.shoot(jpeg)
+        pages.bench.until(lambda: len(pages.sent) == len(asked), what="the pictures")
+        return {page: fields for page, _, fields in pages.sent}
+
+    sent = shoot((1, "video_anew"), (2, "camera"))
+    assert sent[1]["format"] == "h264" and "header" in sent[1]
+    assert sent[2] == image(2, jpeg)[2]
+    assert "header" not in shoot((1, "video"))[1]
+    monkeypatch.setattr(camera_feed, "MAX_IDLE_S", 0.0)
+    pages.feed.watch()
+    pages.bench.until(lambda: pages.camera.get_subscription_count() == 0)
+    assert "header" in shoot((1, "video"))[1], "a new encoder"
+    pages.feed.encodes = False  # without PyAV
+    assert shoot((1, "video"), (3, "video_anew")) == {page: image(page, jpeg)[2] for page in (1, 3)}

@@ -4,7 +4,7 @@
 
 const STEP = 0.02; // [s] of a picture in the video, as in video.py
 const UNSEEN = 700; // [ms] after which a picture counts as not shown
-const MAX_UNSEEN = 4; // in sequence
+const MAX_UNSEEN = 2; // in sequence
 const CODEC = 'video/mp4; codecs="avc1.42c01e"';
 /** @typedef {{data: string, count: number, key: boolean, header?: string, codec?: string}} Pictures see video_stream.py */
 

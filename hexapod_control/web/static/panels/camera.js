@@ -11,7 +11,7 @@ const PERIOD = 50; // [ms] between two requests at least
 const CLIP_RATE = 15; // [Hz]
 const OLD = 400; // [ms] from which an image is too old to drive fast
 const PATIENCE = 3000; // [ms] after which an image is requested again
-const MAX_FAILURES = 2; // of the video in sequence, after which this page shows images
+const MAX_FAILURES = 1; // of the video in sequence, after which this page shows images
 
 export class Camera {
   on = false;
