@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures how a page shows a camera: from the publishing of an image until it is drawn, traffic, and CPU load.
 
+Also what H.264 and JPEG cost without a page.
+
 Every image carries its number in sixteen black or white squares, which a script of the page reads back at each frame.
 """
 
@@ -36,6 +38,7 @@ from hexapod_control.sim.rendering.front_camera import JPEG_QUALITY
 from hexapod_control.sim.rendering.offscreen_camera import OffscreenCamera
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.world_settings import WorldSettings
+from hexapod_control.web.video import VideoEncoder
 
 SIZE = (640, 480)
 RATE = 15.0  # [Hz]
@@ -54,6 +57,8 @@ WATCH = """(() => {
   globalThis.player = camera.player;
   globalThis.drawn = [];
   globalThis.taken = 0;
+  globalThis.trips = [];
+  connection.on("heartbeat", () => trips.push(connection.roundTrip));
   const receive = connection.receive.bind(connection);
   connection.receive = (text) => {
     if (text.includes('"t":"image"')) taken += text.length;
@@ -81,7 +86,7 @@ class NumberedCamera(ClientNode):
     def __init__(self, views: list[Any]) -> None:
         super().__init__("numbered_camera")
         self._publisher = self._node.create_publisher(CompressedImage, IMAGE_TOPIC, DISPLAY)
-        self._views = views
+        self.views = views
         self.published: dict[int, float] = {}  # [ms] since the epoch, by number
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run)
@@ -108,13 +113,35 @@ class NumberedCamera(ClientNode):
 
     def _image(self, number: int) -> bytes:
         place = number % (2 * VIEWS)
-        image = self._views[min(place, 2 * VIEWS - 1 - place)].copy()
+        image = self.views[min(place, 2 * VIEWS - 1 - place)].copy()
         side = SIZE[0] // BITS
         for bit in range(BITS):
             image[:side, bit * side : (bit + 1) * side] = 255 if number >> bit & 1 else 0
-        file = io.BytesIO()
-        Image.fromarray(image).save(file, "JPEG", quality=JPEG_QUALITY)
-        return file.getvalue()
+        return _jpeg(image)
+
+
+def _jpeg(image: Any) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(image).save(file, "JPEG", quality=JPEG_QUALITY)
+    return file.getvalue()
+
+
+def _encoding(images: list[Any]) -> dict[str, float]:
+    """CPU time and size of an image as JPEG, and of the same JPEG as a picture of the video, which has to decode it."""
+    begin = time.thread_time()
+    sources = [_jpeg(image) for image in images]
+    half = time.thread_time()
+    encoder = VideoEncoder()
+    pictures = [encoder.encode(source, "jpeg", key=False).data for source in sources]
+    passed = half - begin, time.thread_time() - half
+    sizes = [1e-3 * sum(map(len, each)) / len(images) for each in (sources, pictures)]
+    return {
+        "jpeg_ms": round(1e3 * passed[0] / len(images), 2),
+        "jpeg_to_h264_ms": round(1e3 * passed[1] / len(images), 2),
+        "time_ratio": round(passed[1] / passed[0], 2),
+        "jpeg_kB": round(sizes[0], 2),
+        "h264_kB": round(sizes[1], 2),
+    }
 
 
 def views(robot_file: RobotFile) -> list[Any]:
@@ -157,7 +184,7 @@ def measure(
         page.js("document.querySelector('#camera-button').click()")
         _wait(page, "hexapod.camera.player && hexapod.camera.size()[0]")
         page.js(WATCH % (5 * (BITS,)))
-        found: dict[str, object] = {}
+        found: dict[str, object] = {"encoding": _encoding(camera.views)}
         for name, speed in LINKS.items():
             progress(f"the camera as video and as images: {name}")
             link.speed = speed
@@ -181,14 +208,16 @@ class _Windows:
         self._pid = pid
         self._camera = camera
         self._delays: list[float] = []  # [ms]
+        self._trips: list[float] = []  # [ms] of a message to the server and back
         self._totals = np.zeros(4)  # [s] of time, [bytes] of messages, [s] of CPU of server and browser
 
     def add(self) -> None:
         """Waits for another window."""
-        self._page.js("drawn.length = taken = 0")
+        self._page.js("drawn.length = trips.length = taken = 0")
         before = self._counters()
         time.sleep(WINDOW_S)
-        drawn, taken = self._page.js("[drawn, taken]")
+        drawn, taken, trips = self._page.js("[drawn, taken, trips]")
+        self._trips += trips
         self._totals += self._counters() - before + np.array([0.0, taken, 0.0, 0.0])
         published = self._camera.published
         self._delays += [at - published[number] for number, at in drawn if number in published]
@@ -204,6 +233,7 @@ class _Windows:
         return {
             "published_to_drawn_ms_p50": round(median(self._delays), 1),
             "published_to_drawn_ms_p95": round(quantiles(self._delays, n=20)[-1], 1),
+            "round_trip_ms_p50": round(median(self._trips), 1),
             "images_per_s": round(len(self._delays) / passed, 1),
             "kB_per_s": round(1e-3 * taken / passed, 1),
             "server_cpu_percent": round(100.0 * server / passed, 1),
