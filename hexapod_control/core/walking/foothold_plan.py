@@ -52,6 +52,7 @@ from hexapod_control.core.terrain.foothold_choice import (
 from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.core.terrain.map_shift import COUNT, EVIDENCE, FITS, MapShift
 from hexapod_control.core.terrain.permitted_ground import forbidden
+from hexapod_control.core.terrain.trunk_clearance import raise_over
 from hexapod_control.core.walking import guided_legs
 from hexapod_control.core.walking.feet.foot_motion import LANDING, FootMotion
 from hexapod_control.core.walking.foot import SEEN_EVEN, Foot, SeenFoothold, Swing
@@ -147,6 +148,7 @@ class FootholdPlan(Copyable):
         self._start: Point | None = None  # [m] in odom, where the robot began to use the map
         self._felt = FELT * max(math.dist((0.0, 0.0), foothold) for foothold in robot.footholds)  # [m]
         self._planted: tuple[bool, ...] = (True,) * len(robot.legs)  # in the last tick
+        self._raised_by: float | None = None  # time [s] of the map by which the trunk was raised last
         self._checked: float | None = None  # time [s] of the map by which the neutral footholds were checked last
         # [s] for which each foot has felt for unknown ground, 0 in the air; None: it does not
         self._probing: tuple[float | None, ...] = (None,) * len(robot.legs)
@@ -216,6 +218,7 @@ class FootholdPlan(Copyable):
         view = self._view(walk.body.placement, standing)
         if view is not None:
             self._judge(view, landed)
+            self._raise_trunk(view, walk)
         if view is None or self.sight is not Sight.USED:
             self.forget(walk)
             return
@@ -223,6 +226,13 @@ class FootholdPlan(Copyable):
             self._choose(leg, view, walk, explores=explores and touching is not None)
         self._stop_before_missing(walk, explores=explores)
         motion.seen = tuple(map(partial(_seen, view), motion.feet, self._chosen, self._returned(walk)))
+
+    def _raise_trunk(self, view: GroundView, walk: WalkController) -> None:
+        """Raises the trunk before a step that is higher than it, once for each map."""
+        if self._raised_by != view.grid.time and not walk.speed.command.is_zero:
+            self._raised_by = view.grid.time
+            cycle = walk.motion.clock.gait.cycle * walk.speed.swing_time
+            walk.body.raise_by(raise_over(view, self.robot, walk.body.requested_height, walk.wanted, cycle))
 
     def _view(self, placement: Placement, standing: Sequence[Vector]) -> GroundView | None:
         """The ground about a body in a placement, by feet [m] that stand; None without a map."""

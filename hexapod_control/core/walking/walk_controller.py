@@ -162,6 +162,7 @@ class WalkController(Copyable):
     def settle(self, pose: BodyPose) -> None:
         """Returns guided feet to their neutral footholds, and then moves the body to a pose."""
         self.release()
+        self.body.raise_by(0.0)
         if self.motion.guiding:
             self.body.request_later(pose)
         else:

@@ -366,6 +366,7 @@ class BodyControl(Copyable):
     _height: float  # [m] of base_link above the ground in the neutral stance
     _requested: BodyPose  # by the operator
     _shift: Point  # [m] (x, y) added to the requested pose
+    _raised: float  # [m] added to its height, over ground that is seen
     temporary: bool  # whether a temporary pose replaces the requested one
 
     def __init__(self, capabilities: Capabilities, pose: BodyPose) -> None:
@@ -375,6 +376,7 @@ class BodyControl(Copyable):
         self.pose = BodyPoseControl(self.feasibility, pose)
         self._requested = pose
         self._shift = (0.0, 0.0)
+        self._raised = 0.0
         self.sway = BodySway(self.feasibility)
         self.temporary = False
         self.levelling: BodyLevelling | None = None  # None: the body is parallel to the ground
@@ -425,7 +427,7 @@ class BodyControl(Copyable):
     def request(self, pose: BodyPose, duration: float = 0.0) -> None:
         """Moves to a body pose in `duration` [s], or as fast as the limits allow."""
         self._requested = pose
-        self.pose.request(_shifted(pose, self._shift), duration)
+        self.pose.request(self._wanted, duration)
 
     def request_later(self, pose: BodyPose) -> None:
         """Requests a body pose, to which the body moves once the temporary pose ends."""
@@ -441,12 +443,28 @@ class BodyControl(Copyable):
         """Ends a temporary pose: the body moves to the requested one."""
         if self.temporary:
             self.temporary = False
-            self.pose.request(_shifted(self._requested, self._shift))
+            self.pose.request(self._wanted)
 
     def shift(self, offset: Point) -> None:
         """Adds an offset (x, y) [m] to the requested pose from now on."""
         self._shift = offset
-        self.pose.request(_shifted(self._requested, self._shift))
+        self.pose.request(self._wanted)
+
+    def raise_by(self, height: float) -> None:
+        """Adds a height [m] to the requested pose from now on."""
+        if height != self._raised and not self.temporary:
+            self._raised = height
+            self.pose.request(self._wanted)
+
+    @property
+    def requested_height(self) -> float:
+        """Height [m] of base_link above the ground in the requested pose."""
+        return self._height + self._requested.z
+
+    @property
+    def _wanted(self) -> BodyPose:
+        pose = _shifted(self._requested, self._shift)
+        return pose._replace(z=pose.z + self._raised)
 
     def sense(self, tilt: Tilt | None) -> None:
         """Processes the measured roll and pitch [rad] of the body; None if unknown or levelling is off."""
