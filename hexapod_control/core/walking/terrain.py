@@ -521,7 +521,14 @@ class TerrainAdaptation(Copyable):
                 foot.z *= share
 
     def retreat(self, feet: Sequence[Foot], dt: float) -> None:
-        """Moves planted feet towards the plane for `dt` [s], after a foot was out of reach."""
+        """Moves feet that stand, and the ends of feet that drop, towards the plane, after a foot was out of reach.
+
+        `dt` [s] is the duration of the tick.
+        """
+        share = min(1.0, dt / RETREAT_S)
         for foot in feet:
             if foot.state.planted:
-                foot.z *= max(0.0, 1.0 - dt / RETREAT_S)
+                foot.z -= share * foot.z
+            elif isinstance(foot.state, Dropping):
+                foot.z -= share * foot.state.end
+                foot.state.end -= share * foot.state.end

@@ -251,6 +251,23 @@ def test_in_a_retreat_planted_feet_return_to_the_plane():
     assert [foot.z for foot in feet] == [0.0, 0.0, 0.05]
 
 
+@pytest.mark.parametrize("beyond", [0.00004, 0.02])
+def test_a_foot_that_drops_out_of_reach_is_in_reach_after_a_retreat_so_that_the_walk_goes_on(beyond):
+    """The height of a drop follows from its end: if that stayed, each tick would be out of reach again."""
+    end = -0.05
+    foot = Foot(0.1, 0.2, end + 0.002, Dropping(0.1, 0.002, -0.1, 0.0, 0.0, end=end))
+    terrain = TerrainAdaptation(1, MACHINE.walk.height)
+    ticks = 0
+    while True:
+        tried = foot.copy()
+        advance_drop(tried, tried.state, (tried.x, tried.y), 0.1, Pose(0.0, 0.0, 0.0))
+        if tried.z > end + beyond:
+            break
+        terrain.retreat([foot], DT)
+        ticks += 1
+    assert ticks <= round(2.0 * beyond / -end * RETREAT_S / DT) + 1
+
+
 def test_in_a_retreat_the_tilt_decreases_linearly_to_zero():
     levelling = BodyLevelling()
     levelling.tilt = (0.06, -0.08)
