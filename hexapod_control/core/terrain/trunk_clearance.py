@@ -18,7 +18,7 @@ from hexapod_control.core.kinematics.se2 import Twist, exp
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.terrain.foothold_choice import GroundView
 
-CLEARANCE = 0.02  # [m] between the trunk and the ground
+CLEARANCE = 0.01  # [m] between the trunk and the ground
 MOST_RAISED = 0.3  # of the walk height
 RAISE_STEP = 0.01  # [m] a new pose is searched for reach: not for each millimetre
 SIDES = (-0.5, 0.0, 0.5)  # of the sizes of the trunk: points of its outline

@@ -101,7 +101,7 @@ def test_on_a_step_and_near_an_edge_a_robot_comes_to_rest_on_places_it_has_seen_
 
 def test_the_trunk_rises_before_a_high_step_and_sinks_again_for_the_way_back():
     planner = standing_planner("phantomx")
-    step = ground(lambda x, y: np.where(x < 0.45, 0.0, 0.09))  # [m] the underside is at 75 mm
+    step = ground(lambda x, y: np.where(x < 0.45, 0.0, 0.1))  # [m] the underside is at 75 mm
     _, _, here = walked(FORWARD, step, 5.2, planner)
     assert here.x + 0.125 < 0.45  # the trunk is still before it
     assert walk_of(planner).body.height > 0.108  # and the plane of the feet has risen, too, for those on the step
