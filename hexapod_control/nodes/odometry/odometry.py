@@ -33,6 +33,7 @@ from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.kinematics.body_pose import BodyPose
 from hexapod_control.core.kinematics.se2 import Pose
 from hexapod_control.core.names import joint_names
+from hexapod_control.core.refusal import Statement
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.foot_force_estimator import SupportForces
 from hexapod_control.core.sensing.odometry import MAX_AGE_S, WITH_IMU, WITH_SLOPE, HeadingFusion, Odometry
@@ -110,8 +111,8 @@ class OdometryNode(GuardedNode):
         remembered = self._memory.recall()
         if remembered is not None:
             self._odometry.resume(remembered.pose, remembered.covariance)
-            text = f"restarted: odom continues from its last pose, {remembered.age:.1f} s old, with grown covariance"
-            self.report("restart", ReportLevel.WARNING, text)
+            text = "restarted: odom continues from its last pose, {age:.1f} s old, with grown covariance"
+            self.report("restart", ReportLevel.WARNING, Statement("odom_continues", text, age=remembered.age))
 
     def _take_foot_targets(self, message: MultiDOFJointState) -> None:
         self._support.plan(self._foot_layout.forces(message).tolist())
@@ -161,10 +162,11 @@ class OdometryNode(GuardedNode):
         started = self._heading.newest is not None or self.housekeeping_runs >= STARTING_RUNS
         if self._heading.frozen:
             text = "imu/data repeats the same heading while the robot turns: the feet give the heading; check the IMU"
-            self.report("imu", ReportLevel.WARNING, text)
+            self.report("imu", ReportLevel.WARNING, Statement("heading_frozen", text))
         elif self._settings.mode in WITH_IMU and self._heading.lost and started:
-            text = f"imu/data has no heading with a stamp of the last {MAX_AGE_S:g} s: the feet give the heading; "
-            self.report("imu", ReportLevel.WARNING, f"{text}is the IMU's driver running, and its clock right?")
+            text = "imu/data has no heading with a stamp of the last {seconds:g} s: the feet give the heading; is the "
+            text += "IMU's driver running, and its clock right?"
+            self.report("imu", ReportLevel.WARNING, Statement("no_heading", text, seconds=MAX_AGE_S))
 
     def _now(self) -> Time:
         return self.get_clock().now().to_msg()
@@ -204,7 +206,7 @@ class OdometryNode(GuardedNode):
     def _reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._odometry.reset()
         text = "odom starts again at its origin, as requested; a filter that fuses its pose sees a jump: reset it too"
-        self.report("reset", ReportLevel.WARNING, text)
+        self.report("reset", ReportLevel.WARNING, Statement("odom_reset", text))
         response.success = True
         response.message = "odom starts again at the robot's present pose"
         return response

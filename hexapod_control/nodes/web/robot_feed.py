@@ -127,6 +127,11 @@ class NewestMessage:
         self._at = time.monotonic()
 
     @property
+    def watched(self) -> bool:
+        """Whether the messages are wanted."""
+        return self._subscription is not None
+
+    @property
     def age(self) -> float:
         """Seconds since the newest message arrived."""
         return time.monotonic() - self._at
@@ -195,6 +200,8 @@ class RobotFeed:
         self.route: RouteProgress | None = None  # of the present walk along a route
         self.why = "why_unknown"  # key of the reason why the robot cannot be driven; empty: it can
         self.why_values: Mapping[str, Any] = {}  # of that text
+        self.silent = True  # nothing reaches the robot, which may be so for a moment only
+        self._watched = -math.inf  # [s] steady time since which pages are open
         self.ended: dict[str, Any] | None = None  # how the last walk along a route ended, until somebody acts
         self.asked_at = -math.inf  # [s] steady time of the last state
         self._prepare(node, robot, measured, stamped)
@@ -224,6 +231,8 @@ class RobotFeed:
     def watch(self, *, wanted: bool) -> None:
         """Subscribes to the topics that only drawings need, while a page is open."""
         measured = (self._joints, self._targets, self._converted, self._states, self._imu, self._odometry, self._truth)
+        if wanted and not self._joints.watched:
+            self._watched = time.monotonic()
         for each in (*measured, self._command, self._margin):
             each.watch(wanted=wanted)
 
@@ -340,7 +349,7 @@ class RobotFeed:
         off_its_feet = self._texts["gait_state"] in OFF_ITS_FEET
         drawn.locate_body(self._robot, self._imu.read(MAX_SILENCE_S) if off_its_feet else None)
         now = condition(self._present())
-        self.why, self.why_values = now.why, now.values
+        self.why, self.why_values, self.silent = now.why, now.values, now.silent
         self.asked_at = time.monotonic()
         return {
             **drawing(self._robot, drawn),
@@ -372,6 +381,7 @@ class RobotFeed:
         motion = ""
         if self._motion is not None and self._motion["phase"] not in END_PHASES:
             motion = self._motion["name"]
+        begun = time.monotonic() - self._watched
         hung = self.hung
         if hung != self._hung[0]:
             self._hung = hung, bool(hung) and self._restartable(hung)
@@ -387,7 +397,7 @@ class RobotFeed:
             and time.monotonic() - self._switched_at < MAX_CHAIN_SILENCE_S,
             latched=latched,
             height=None if drawn.joints is None else drawn.height,
-            joints_age=self._joints.age,
+            joints_age=min(self._joints.age, begun) if begun < MAX_CHAIN_SILENCE_S else self._joints.age,
             speed=math.hypot(*drawn.achieved[:2]) if drawn.achieved else 0.0,
             commanded=drawn.commanded or ZERO,
             motion=motion,

@@ -49,7 +49,7 @@ MAX_BLOCKED_S = 30.0  # without progress; then it gives up
 MAX_WAIT_S = 20.0  # for odometry and scans
 SOON_S = 1.0  # after which it says for what it waits
 PAUSE_LIFE_S = 2.5  # of a message on `pause`, which its sender repeats every second
-# without a page that gets the state
+# without a page that gets the state, or while nothing reaches the robot
 UNSEEN_S = 1.0  # after which the robot stands
 MAX_UNSEEN_S = 3.0  # after which the walk ends
 MAX_UNSURE_S = 10.0  # in which no scan fits the map of a route
@@ -105,6 +105,7 @@ class RouteWalk:
         self._stops = 0  # calls of the service stop before the walk
         self._stepped = 0.0  # [s] time of the odometry
         self._waiting = 0.0  # [s]
+        self._hung = 0.0  # [s] for which nothing has reached the robot
         self._timer: Timer | None = None  # runs during a walk
         self._paused = -math.inf  # [s] steady time of the last message that the robot has to stand still
         node.create_subscription(String, "pause", self._take_pause, EVENTS)
@@ -397,6 +398,10 @@ class RouteWalk:
     def _is_stopped(self) -> bool:
         """Ends the walk if the robot may not be driven, another program drives or stops it, or no page sees it."""
         feed = self._feed
+        self._hung = self._hung + PERIOD_S if feed.why and feed.silent else 0.0
+        if 0.0 < self._hung < MAX_UNSEEN_S:  # a busy computer
+            self._commands.halt()
+            return True
         if feed.why:
             self._end(ReportLevel.WARNING, "log_route_why", why=feed.why, **feed.why_values)
         elif feed.stops != self._stops and not feed.stopped_by:

@@ -147,6 +147,19 @@ def test_whatever_ends_a_walk_is_said_until_the_person_acts_and_the_goal_can_be_
     assert ended not in page.js(GOAL) and "Walk there" in page.js(GOAL)
 
 
+def test_a_walk_that_ends_because_a_node_is_silent_names_it(told, ground):
+    page = told.page
+    tap(page, 1.2, -0.3)
+    page.click("#goal-walk")
+    told.until(lambda: told.velocity.vx > 0.0, what="the robot walks")
+    told.tell(inverse_kinematics=None)
+    told.until(lambda: told.velocity == ZERO, what="the robot stands")
+    told.until(lambda: "before it. inverse_kinematics " in page.js(GOAL), 12.0, "which node")
+    told.tell()
+    told.shows("Standing", "good", "Sit")
+    page.click("#goal-drop")
+
+
 def test_a_page_that_was_away_when_its_walk_ended_says_so_when_it_is_back(told, ground):
     page = told.page
     tap(page, 1.2, -0.3)

@@ -121,7 +121,6 @@ def test_the_condition_of_the_robot_follows_from_its_nodes_torque_state_and_moti
     report(2, "servo 3 is hot")
     says("error", node="servo_driver", text="servo 3 is hot")
     report()
-    says("turning")
     torque.publish(Bool(data=False))
     says("torque_went")  # the driver says why a moment later
     report(torque="False")

@@ -59,7 +59,7 @@ class Walker:
         self.node.count_publishers = lambda topic: int(lidar)
         self.feed = SimpleNamespace(limits=FAST, motions=[], route=None, why="", source="tablet", asked_at=0.0)
         self.feed.place, self.feed.posture = (0.0, 0.0), "standing"
-        self.feed.why_values, self.feed.ended = {}, None
+        self.feed.why_values, self.feed.ended, self.feed.silent = {}, None, False
         self.feed.stops, self.feed.stopped_by = 4, ["an earlier one"]
         self.commands = PageCommands(self.node, self.feed, lambda *answer: None, stamped=False)
         self.routes = RouteWalk(
@@ -210,6 +210,21 @@ def test_it_stops_for_good_when_it_may_not_walk_and_says_because_of_whom(walker,
     walker.passes(MAX_UNSEEN_S + 0.2, walker.ended)
     assert walker.ended() and walker.said == said
     assert walker.twist == ZERO
+
+
+def test_a_node_that_is_silent_for_a_moment_interrupts_a_walk_and_one_that_stays_so_ends_it(walker):
+    walker.orders((5.0, 0.0))
+    walker.passes(2.0)
+    walker.feed.why, walker.feed.silent, walker.feed.why_values = "stale", True, {"node": "gait_planner"}
+    walker.passes(MAX_UNSEEN_S - 0.5)
+    assert not walker.ended() and walker.twist == ZERO
+    walker.feed.why, walker.feed.silent = "", False
+    walker.passes(1.0)
+    assert walker.twist.vx > 0.0
+    walker.feed.why, walker.feed.silent = "stale", True
+    walker.passes(MAX_UNSEEN_S + 0.2, walker.ended)
+    assert walker.said == ("log_route_why", {"why": "stale", "node": "gait_planner"}) and walker.twist == ZERO
+    assert walker.feed.ended["goal"] == [[5.0, 0.0]]
 
 
 def test_surrounded_by_obstacles_it_waits_goes_on_when_they_are_gone_and_gives_up_if_they_stay(walker):

@@ -128,7 +128,9 @@ def test_doubts_are_in_german():
 
 SPEAKING = ("core/planner", "core/sensing", "core/walking", "core/motions", "core/kinematics", "servos/driver")
 SPEAKING += ("servos/preflight.py",)
-SPEAKING += tuple(f"nodes/{each}" for each in ("gait_planner", "inverse_kinematics", "servo_driver", "terrain_map"))
+SPEAKING += tuple(
+    f"nodes/{each}" for each in ("gait_planner", "inverse_kinematics", "odometry", "servo_driver", "terrain_map")
+)
 STATEMENTS = ("Statement", "Refusal", "joined", "_refused")
 KIND = re.compile(r"[a-z]\w*( \w+)*")
 ROBOT_DE = json.loads((PACKAGE / "web" / "static" / "texts" / "robot_de.json").read_text(encoding="utf-8"))

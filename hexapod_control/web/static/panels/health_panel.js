@@ -48,7 +48,7 @@ export class HealthPanel {
       ["battery_warn", status.battery_limits ? `${status.battery_limits[0].toFixed(1)} V` : ""],
       ["battery_sit", status.battery_limits ? `${status.battery_limits[1].toFixed(1)} V` : ""],
       ["hottest_servo", hot ? `${short(hot[0])} ${Math.round(hot[1])} °C` : ""],
-      ["bus", status.bus],
+      ["bus", counters(status.bus)],
       ...used(status.usage),
       ["round_trip", roundTrip === null ? "" : `${Math.round(roundTrip)} ms`],
     ];
@@ -187,4 +187,13 @@ function element(kind, text = "") {
   const found = document.createElement(kind);
   found.textContent = text;
   return found;
+}
+
+/**
+ * The counters of the bus, which it reports in this order, in the language of the page.
+ * @param {string | undefined} text
+ */
+function counters(text) {
+  const [bad, lost, sent] = text?.match(/\d+/g) ?? [];
+  return sent === undefined ? text : t("bus_counters", { bad, lost, sent });
 }

@@ -90,7 +90,7 @@ export class LogPanel {
  * @param {Pick<LogEvent, "text" | "values">} event
  */
 export function eventText({ text, values }) {
-  return values ? t(text, { ...values, reason: values.why && t(values.why) }) : said(text);
+  return values ? t(text, { ...values, reason: values.why && t(values.why, values) }) : said(text);
 }
 
 /** @param {LogEvent} event */
