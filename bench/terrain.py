@@ -60,6 +60,8 @@ AGAIN_S = 30.0  # for which a robot that has stopped at an edge is told to walk 
 OVER_EDGE_M = -0.05  # height of a foot that is beyond the edge
 REST_S = 12.0  # in which a robot has sat down, or stood up
 ZERO_S = 2.0  # ... with a zero command in every so many seconds
+TURN = 0.3  # [rad/s] on the spot
+POSES = (0.03, 0.03, 0.02, 0.15, 0.15, 0.2)  # [m, rad] largest body poses, each for ZERO_S
 
 
 class TrueMap:
@@ -184,6 +186,7 @@ class Course:
         return cls(((begin, end),), end + 0.3)
 
 
+EDGE_COURSES = ("walk", "turn", "pose")  # on; on the spot; body poses at random
 WORLDS = ("stairs", "table", "gaps", "stones", "blocks", "slope", "posts")
 
 
@@ -201,6 +204,7 @@ def options_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--speed", type=float, default=0.06, help="[m/s]")
     parser.add_argument("--map", default="true", choices=("true", "none", *USUAL_CAMERAS))
     parser.add_argument("--shift", type=float, default=0.0, help="[m] of the map along x")
+    parser.add_argument("--at-edge", default="walk", choices=EDGE_COURSES, help="what a robot does that has stopped")
     parser.add_argument("--reality", default="typical", choices=("ideal", "typical"))
     return parser.parse_args(arguments)
 
@@ -316,7 +320,8 @@ def walk(
 ) -> Walk:
     """Walks over a course, which it passes at its end; or to the edge of the table, where it passes by stopping.
 
-    There the command is tried again for AGAIN_S, with a zero in every ZERO_S; then it sits down and stands up.
+    There the command is tried again for AGAIN_S, with a zero in every ZERO_S, or it turns on the spot, or takes body
+    poses; then it sits down and stands up.
     `watch` is called after each tick.
     """
     simulation, planner = run.simulation, run.planner
@@ -338,7 +343,14 @@ def walk(
         at = planar_pose(simulation)
         since = simulation.time - reached
         wanted = command(options.speed, at, heading if edge else across, turn if edge else None)
-        planner.command(ZERO if since % ZERO_S < CONTROL_PERIOD_S else wanted)
+        if since >= 0.0 and options.at_edge == "turn":
+            wanted = Twist(0.0, 0.0, TURN if seed % 2 else -TURN)
+        zero = since % ZERO_S < CONTROL_PERIOD_S
+        if since >= 0.0 and options.at_edge == "pose":
+            if zero:
+                planner.request_pose(BodyPose(*random.uniform(-1.0, 1.0, 6) * POSES))
+        else:
+            planner.command(ZERO if zero else wanted)
         see(planner, source, options.shift)
         still.append(run.tick().twist.is_zero)
         watch()
