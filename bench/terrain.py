@@ -279,6 +279,18 @@ def command(speed: float, at: Pose, direction: float, turn: float | None) -> Twi
     return Twist(speed * math.cos(direction), speed * math.sin(direction), turn)
 
 
+def request(planner: Planner, course: str, wanted: Twist, random: np.random.Generator, since: float) -> None:
+    """Commands a twist, or what a robot does that has stopped at an edge `since` [s] ago, with zeros between."""
+    zero = since % ZERO_S < CONTROL_PERIOD_S
+    if course == "pose":
+        if zero:
+            planner.request_pose(BodyPose(*random.uniform(-1.0, 1.0, 6) * POSES))
+        return
+    if course == "turn":
+        wanted = Twist(0.0, 0.0, math.copysign(TURN, wanted.wz))
+    planner.command(ZERO if zero else wanted)
+
+
 def see(planner: Planner, source: TrueMap | CameraMap | None, shift: float = 0.0) -> None:
     """Shows the newest map, shifted along x [m], to the planner."""
     seen = source.see() if source is not None else None
@@ -343,14 +355,7 @@ def walk(
         at = planar_pose(simulation)
         since = simulation.time - reached
         wanted = command(options.speed, at, heading if edge else across, turn if edge else None)
-        if since >= 0.0 and options.at_edge == "turn":
-            wanted = Twist(0.0, 0.0, TURN if seed % 2 else -TURN)
-        zero = since % ZERO_S < CONTROL_PERIOD_S
-        if since >= 0.0 and options.at_edge == "pose":
-            if zero:
-                planner.request_pose(BodyPose(*random.uniform(-1.0, 1.0, 6) * POSES))
-        else:
-            planner.command(ZERO if zero else wanted)
+        request(planner, options.at_edge if since >= 0.0 else "walk", wanted, random, since)
         see(planner, source, options.shift)
         still.append(run.tick().twist.is_zero)
         watch()
