@@ -41,7 +41,7 @@ def test_the_page_loads_all_its_files_and_the_texts_of_one_language():
     assert loaded("/index.html", files) | texts | {"/"} == set(files)
 
 
-@pytest.mark.parametrize("opened", ["/lab.html", "/drawing/eye.js", "/drawing/video_player.js"])
+@pytest.mark.parametrize("opened", ["/lab.html", "/drawing/eye.js", "/drawing/video_player.js", "/controls/posing.js"])
 def test_what_is_loaded_when_it_is_opened_is_no_part_of_the_first_screen(opened):
     files = pages()
     assert opened in loaded("/index.html", files)
@@ -52,7 +52,11 @@ def test_what_is_loaded_when_it_is_opened_is_no_part_of_the_first_screen(opened)
 def test_the_first_screen_is_small():
     files = pages()
     nothing = files["/icon.svg"]
-    later = {path for path in files if "/lab." in path} | {"/drawing/eye.js", "/drawing/video_player.js"}
+    later = {path for path in files if "/lab." in path} | {
+        "/drawing/eye.js",
+        "/drawing/video_player.js",
+        "/controls/posing.js",
+    }
     first = (loaded("/index.html", {**files, **dict.fromkeys(later, nothing)}) - later) | {"/texts/de.json"}
     assert sum(len(files[path].compressed) for path in first) < MAX_SENT_BYTES
 

@@ -3,7 +3,6 @@
 
 import { BodyPose } from "./controls/body_pose.js";
 import { VelocityInput } from "./controls/velocity.js";
-import { poseByDragging } from "./controls/posing.js";
 import { Gamepads, setHeightByDragging, listenToKeys, steerByDragging, swipeAcross, virtualStick } from "./controls/inputs.js";
 import { feel, played, shape, sound } from "./controls/feel.js";
 import { Connection } from "./connection.js";
@@ -170,7 +169,11 @@ const actions = {
   dance: () => allowed("torque") && header.hint(t("pad_dance", { name: dances.playLast() || t("pad_no_dance") })),
   tell: (key, values) => header.hint(t(key, values)),
 };
-for (const name of ["front", "side", "top"]) poseByDragging($(`view-${name}`), name, projections, dances); // before steering
+dances.poses = async () => {
+  const { poseByDragging } = await import("./controls/posing.js");
+  for (const name of ["front", "side", "top"]) poseByDragging($(`view-${name}`), name, projections, dances);
+  poseByDragging($("space-canvas"), "space", projections, dances, () => scene);
+};
 
 releases.push(steerByDragging($("view-top"), projections, velocity), setHeightByDragging($("view-front"), projections, body));
 /** @type {Record<string, number[]>} */

@@ -34,6 +34,15 @@ def phone(told):
     told.page.resize(1280, 720)
 
 
+@pytest.fixture
+def space(told):
+    """A page that shows the robot in 3D, for as long as the test needs it: without a GPU that takes a whole core."""
+    press(told.page, "#pictures [data-picture=space]")
+    yield told.page
+    press(told.page, "#pictures [data-picture=views]")
+    told.page.js("hexapod.dances.pose(false); hexapod.dances.edit('', []); hexapod.body.neutral(); 0")
+
+
 def press(page, selector):
     page.js(f"document.querySelector('{selector}').click()")
 
@@ -88,7 +97,7 @@ def test_a_dance_of_poses_and_walks_is_composed_played_and_kept(told, phone):
 
 def drag(page, view, start, way):
     """Drags on a view from a place [px in it] by a way [px]."""
-    left, top, *_ = page.box(f"#view-{view}")
+    left, top, *_ = page.box("#space-canvas" if view == "space" else f"#view-{view}")
     x, y = left + start[0], top + start[1]
     page.mouse("Moved", (x, y), 0)
     page.mouse("Pressed", (x, y))
@@ -135,6 +144,38 @@ def test_dragging_the_body_or_a_foot_on_a_picture_poses_the_robot_and_makes_step
     assert phone.js("hexapod.dances.posing") is False
     phone.js("hexapod.dances.edit('', [])")
     told.tell()
+
+
+EYE = """import('./controls/posing.js').then(({spaceEye}) => {
+  const {resembled, screen, canvas} = hexapod.scene;
+  globalThis.eye = spaceEye(resembled, screen, [canvas.clientWidth, canvas.clientHeight]); })"""
+FOOT_OF_STEP = """(() => {
+  const {dances, robot: {shape}} = hexapod, {name, x, out, z} = dances.step.leg;
+  const leg = shape.legs.findIndex((each) => each.name === name), {foothold} = shape.legs[leg];
+  return [foothold[0] + x, foothold[1] + out * dances.side(leg), z + shape.foot_radius];
+})()"""
+
+
+def test_dragging_in_3d_poses_what_is_grabbed_and_turns_the_camera_beside_the_robot(told, space):
+    page = space
+    page.js("document.querySelector('#dance-open').click(); hexapod.dances.edit('', []); hexapod.body.neutral(); 0")
+    left = "[0, 0.85 * Math.max(...hexapod.projections.pose.box.map(([, y]) => y)), hexapod.projections.pose.box[0][2]]"
+    for azimuth in (0.1, 3.0):  # from ahead, and from behind
+        page.js(f"Object.assign(hexapod.scene.camera, {{azimuth: {azimuth}, elevation: 0.3}})")
+        page.js("hexapod.scene.screen = null; hexapod.scene.stale = true; 0")
+        told.until(lambda: page.js("hexapod.scene.screen !== null"), what="a frame")
+        page.js(EYE)
+        page.js("hexapod.dances.edit('', []); hexapod.body.neutral(); 0")
+        drag(page, "space", page.js(f"eye.at({left})"), (0, -8))
+        assert page.js("hexapod.dances.step.pose.roll_deg") > 1, "its left side goes up"
+    page.js("hexapod.dances.edit('', []); hexapod.body.neutral(); 0")
+    foot = page.js("eye.at(hexapod.projections.pose.legs[0][3])")
+    drag(page, "space", foot, (14, -18))
+    assert page.js(f"eye.at({FOOT_OF_STEP})") == pytest.approx([foot[0] + 14, foot[1] - 18], abs=1.0)
+    azimuth = page.js("hexapod.scene.camera.azimuth")
+    assert azimuth == 3
+    drag(page, "space", (3, 3), (30, 0))
+    assert page.js("hexapod.scene.camera.azimuth") < azimuth
 
 
 def drums(path, seconds=8.0, period=0.5, first=0.2, rate=8000):

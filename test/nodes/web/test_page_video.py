@@ -121,7 +121,7 @@ def test_a_video_is_shown_in_its_colours_and_comes_back_by_itself_whatever_happe
         page.click("#camera-button")
     colors.color = BLUE
     sees(told, page, BLUE, "video", 64, 48)
-    told.until(lambda: page.js("hexapod.camera.player.count") > 40, what="pictures")
+    told.until(lambda: page.js("hexapod.camera.player.count") > 3 * 8, 20.0, "pictures")
     kept = page.js("(({buffered}) => buffered.end(0) - buffered.start(0))(hexapod.camera.video)")
     assert kept <= 2 * 8 * video.STEP / video.TICKS_PER_S, "pictures before the last key frame are forgotten"
     page.close()

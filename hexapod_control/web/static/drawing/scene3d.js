@@ -27,6 +27,7 @@ const MAX_SLOW = 3; // such frames in a row
 const MAX_WAIT = 3000; // [ms] for a frame
 const LONGEST_LOOK = 250; // [ms] between two looks: a page that slept has not waited
 const MIN_RESOLUTION = 0.6; // below it lines of the path and of the support polygon have gaps
+const FROM_ABOVE = 0.8; // [rad] elevation of the camera from which it sees the robot rather from above
 const CIRCLE = [...Array(12).keys()].map((i) => [Math.cos((Math.PI * i) / 6), Math.sin((Math.PI * i) / 6)]);
 
 /** @typedef {import("./painted_elsewhere.js").Mesh} Mesh */
@@ -64,6 +65,8 @@ export class Scene3d {
   slow = 0; // frames in a row that were slower
   waited = 0; // [ms] for the present frame
   lookedAt = 0; // [ms]
+  /** @type {Float32Array | null} */
+  screen = null; // from base_footprint to the clip space of the last frame
   resolution = 1; // share of the screen's pixels along each axis
 
   /**
@@ -193,8 +196,10 @@ export class Scene3d {
     const ground = groundBelow(this.terrain, state.truth ?? [x, y, yaw], feet);
     const target = [x, y, ground.height + 0.6 * bodyHeight];
     const eye = this.camera.eye(target);
-    painter.begin([width, height], look(eye, target, width / height), eye, this.shade ?? []);
+    const seen = look(eye, target, width / height);
+    painter.begin([width, height], seen, eye, this.shade ?? []);
     const base = multiply(rigid([x, y, ground.height], [0, 0, yaw]), rigid([0, 0, 0], [ground.roll, ground.pitch, 0]));
+    this.screen = multiply(seen, base);
     const groups = robot.move(multiply(base, rigid([0, 0, bodyHeight], [roll, pitch, 0])), (joint) => state.joints[this.row.get(joint)] ?? 0);
     const robotAs = (/** @type {number} */ kind) => groups.forEach((matrices, group) => painter.draw(this.links[group], matrices, kind));
     if (this.terrain.flat) {
@@ -210,6 +215,13 @@ export class Scene3d {
     }
     robotAs(KINDS.lit);
     painter.end();
+  }
+
+  // The flat view from whose side the camera looks at the robot.
+  get resembled() {
+    const ahead = Math.cos(this.camera.azimuth - (this.state?.odom?.[2] ?? 0));
+    if (this.camera.elevation > FROM_ABOVE) return "top";
+    return Math.abs(ahead) > Math.SQRT1_2 ? "front" : "side";
   }
 
   /** @returns {number[][]} in base_footprint */

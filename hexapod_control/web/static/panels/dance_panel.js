@@ -30,6 +30,8 @@ export class DancePanel {
   /** @type {Track} */
   track = "body"; // and number in it, of the step that is edited
   chosen = -1;
+  /** @type {(() => void) | null} */
+  poses = null; // called once, before a drag can pose the robot
   dragging = false; // whether a drag on a picture poses the robot
   guided = false; // a foot was moved by this editor
   /** @type {Dance[]} */
@@ -113,6 +115,8 @@ export class DancePanel {
   /** @param {boolean} dragging */
   pose(dragging) {
     this.dragging = dragging;
+    if (dragging) this.poses?.();
+    if (dragging) this.poses = null;
     this.drags.setAttribute("aria-pressed", String(dragging));
     this.watch();
   }
