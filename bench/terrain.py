@@ -3,7 +3,8 @@
 
 `python bench/terrain.py` runs planner and physics in lock step. The map is the true one, or that of a simulated depth
 camera with its noise and delay, in the frame of the package's own odometry (mode legs_imu_3d). It can be shifted along
-the way, and left out. On a slope the robot keeps its heading and walks in another direction in each run, up or down.
+the way, and left out. On a slope the robot keeps its heading and walks in another direction in each run, up or down; or
+with a `yaw` straight ahead, so that its feet come to the edge of the ramp one after the other.
 """
 
 from __future__ import annotations
@@ -200,6 +201,7 @@ def options_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=5, help="steps up, and down; posts")
     parser.add_argument("--height", type=float, default=0.04, help="[m] of blocks, up and down")
     parser.add_argument("--slope", type=float, default=30.0, help="[deg]")
+    parser.add_argument("--yaw", type=float, help="[deg] of the robot before a slope, on which it walks straight ahead")
     parser.add_argument("--seeds", nargs=2, type=int, default=(1, 8), help="the first one, and how many")
     parser.add_argument("--speed", type=float, default=0.06, help="[m/s]")
     parser.add_argument("--map", default="true", choices=("true", "none", *USUAL_CAMERAS))
@@ -215,9 +217,12 @@ def standing(options: argparse.Namespace, seed: int) -> tuple[SensingLockstep, C
     world = world_of(options, file.robot, seed)
     simulation = Simulation(file.robot, urdf(file), world)
     simulation.reset(sitting_pose(file.robot))
+    if options.yaw is not None:
+        half = 0.5 * math.radians(options.yaw)
+        simulation.data.qpos[3:7] = math.cos(half), 0.0, 0.0, math.sin(half)
     planner = Planner(file.robot)
     planner.sensors.mishap_detection = MishapDetection(falls=True, legs=True)
-    run = SensingLockstep(simulation, planner, Adaptation(touch_down=True), seed)
+    run = SensingLockstep(simulation, planner, Adaptation(touch_down=True, levelling=options.world == "slope"), seed)
     run.stand()
     return run, Course.of(world)
 
@@ -272,10 +277,14 @@ def world_of(options: argparse.Namespace, robot: Robot, seed: int) -> WorldSetti
     ).fitted(robot)
 
 
-def command(speed: float, at: Pose, direction: float, turn: float | None) -> Twist:
-    """The command at a pose: a speed [m/s] in a direction [rad], with a turn [rad/s], or back to the line ahead."""
+def command(speed: float, at: Pose, direction: float, turn: float | None, yaw: float = 0.0) -> Twist:
+    """The command at a pose: a speed [m/s] in a direction [rad] of the body, with a turn [rad/s], or back to a yaw.
+
+    That is 0, and back to the line ahead, if the robot walks along x.
+    """
     if turn is None:
-        turn = max(-0.3, min(0.3, -at.yaw if direction else -at.yaw - 0.8 * at.y))
+        off = wrap(at.yaw - yaw)
+        turn = max(-0.3, min(0.3, -off if direction or yaw else -off - 0.8 * at.y))
     return Twist(speed * math.cos(direction), speed * math.sin(direction), turn)
 
 
@@ -345,6 +354,9 @@ def walk(
     turn = float(random.choice((0.0, 0.05, -0.05)))
     edge = options.world == "table"
     across = heading / 3.0 if options.world == "slope" else 0.0  # up to 60 degrees from straight up or down
+    yaw = 0.0
+    if options.yaw is not None:
+        across = yaw = math.radians(options.yaw)
     most = 60.0 + AGAIN_S if edge else 1.5 * course.goal / options.speed / math.cos(across) + 20.0
     result = Walk()
     start = simulation.time
@@ -354,7 +366,7 @@ def walk(
     while simulation.time - start < most:
         at = planar_pose(simulation)
         since = simulation.time - reached
-        wanted = command(options.speed, at, heading if edge else across, turn if edge else None)
+        wanted = command(options.speed, at, heading if edge else across - yaw, turn if edge else None, yaw)
         request(planner, options.at_edge if since >= 0.0 else "walk", wanted, random, since)
         see(planner, source, options.shift)
         still.append(run.tick().twist.is_zero)

@@ -44,7 +44,8 @@ class Swing(Copyable):
     travel_rate: float = 1.0  # share (0 to 1) of the nominal rate of the horizontal travel
     origin: Vector = (0.0, 0.0, 0.0)  # [m] where the foot has lifted off, fixed in the world
     lag: float = 0.0  # progress by which the horizontal travel lags, the integral of 1 - travel_rate
-    end: float | None = None  # [m] height of the seen foothold; None: none is seen, the ground counts as the plane
+    end: float | None = None  # [m] height of the seen foothold; None: none is seen
+    felt: float = 0.0  # [m] height at which the ground is expected that is not seen
 
     planted: ClassVar[bool] = False
 

@@ -9,7 +9,8 @@ that at which it touched the ground:
 - lift-offs wait until three other feet support the robot (`LiftOffDelay`);
 - the plane follows the planted feet (`SupportPlane`), so that the body keeps its height above the ground and becomes
   parallel to its mean slope;
-- after touch-downs away from the plane, swings rise before they travel, and reach their aim before they descend.
+- after touch-downs away from the plane, swings rise before they travel, and reach their aim before they descend; where
+  steps follow the heights of those before, as at the foot of a ramp, they end at such heights (`Expectation`).
 
 Without contacts all heights fade to zero, and the robot walks as on flat ground. See docs/rough-ground.md, and
 docs/architecture/walking-mathematics.md, "Terrain adaptation".
@@ -59,6 +60,8 @@ class FootContact(Copyable):
     touched: bool = True  # whether the foot has had contact since its touch-down
     without_contact: float = 0.0  # [s] for which a planted foot has had no contact
     search_begun: bool = False  # whether the search began in this tick: the foot has moved already
+    expected: float = 0.0  # [m] height above the plane at which its swing was to end
+    found: float = 0.0  # [m] the same at which it last touched the ground
 
 
 CLIMB_SPEED = 0.2  # [m/s] at which a foot rises along an edge
@@ -76,15 +79,20 @@ def seen_end(foot: Foot) -> float | None:
     return foot.state.end if isinstance(foot.state, Swing) else None
 
 
+def _expected(swing: Swing) -> float:
+    """Returns the height [m] at which a swing is to end."""
+    return swing.felt if swing.end is None else swing.end
+
+
 def early_touch_down(foot: Foot, touches: bool, max_offset: float) -> bool:
     """Returns True if a foot in the air touches ground that is higher than expected, by at most `max_offset` [m]."""
     state = foot.state
-    seen = seen_end(foot) or 0.0
-    if not touches or foot.z > max_offset + max(seen, 0.0):
+    expected = _expected(state) if isinstance(state, Swing) else 0.0
+    if not touches or foot.z > max_offset + max(seen_end(foot) or 0.0, 0.0):
         return False
     if isinstance(state, Dropping):
         return not state.touched and foot.z > state.end + TERRAIN_TOLERANCE
-    return isinstance(state, Swing) and not _rises(foot, state) and foot.z > seen + TERRAIN_TOLERANCE
+    return isinstance(state, Swing) and not _rises(foot, state) and foot.z > expected + TERRAIN_TOLERANCE
 
 
 def stop_at_contact(foot: Foot) -> None:
@@ -169,10 +177,10 @@ def start_search(foot: Foot, contact: FootContact) -> None:
         return
     # Over ground that is seen it is at its height by the end of the descent; before, reach may hold it lower.
     over_aim = swing.timing.travel_end if swing.end is None else swing.timing.descent_end
-    if swing.progress - swing.lag < over_aim or speed > SEARCH_SPEED:
+    if swing.progress - swing.lag < over_aim or not 0.0 <= speed <= SEARCH_SPEED:
         return
     foot.state = STANCE
-    contact.sinking = max(speed, 0.0)
+    contact.sinking = speed
     contact.search_begun = True
 
 
@@ -205,6 +213,7 @@ def search_ground(
     if not planted:
         contact.sinking = 0.0
         if isinstance(foot.state, Swing):
+            contact.expected = _expected(foot.state)
             contact.lowest = -math.inf if foot.state.end is None else min(foot.state.end, 0.0) - SEEN_DEPTH
         return
     goal = 0.0  # also with contact, or before the delay: a foot that sinks slows down
@@ -220,7 +229,7 @@ def search_ground(
             most = SEARCH_SPEED
             if contact.touched and spare and contact.without_contact < SPARE_TIME_S:
                 most += gentle * (SPARE_SPEED - SEARCH_SPEED)
-            elif not contact.touched and abs(foot.z) < ROUGH_HEIGHT:
+            elif not contact.touched and abs(foot.z - contact.expected) < ROUGH_HEIGHT:
                 most += gentle * (LANDING_SPEED - SEARCH_SPEED)
             goal = min(most, math.sqrt(2.0 * CONTACT_DECELERATION * remaining), remaining / dt)
     # A foot that still rises brakes as one that has touched; the start of a search must not pull at the leg.
@@ -243,7 +252,8 @@ def keep_in_reach(leg: int, foot: Foot, contact: FootContact, dt: float, reach: 
         foot.z = start + speed * dt
         foot.velocity = (vx, vy, speed)
     contact.rising = speed
-    margin = -SEARCH_REACH_MARGIN if foot.z < 0.0 and seen_end(foot) is not None else REACH_MARGIN
+    lower = isinstance(foot.state, Swing) and (foot.state.end is not None or foot.state.felt < 0.0)
+    margin = -SEARCH_REACH_MARGIN if foot.z < 0.0 and lower else REACH_MARGIN
     if not reach.includes(leg, foot, foot.z + margin):
         foot.z = _height_in_reach(leg, foot, margin, reach)
         if isinstance(foot.state, Dropping):
@@ -263,6 +273,7 @@ def _height_in_reach(leg: int, foot: Foot, margin: float, reach: HeightReach) ->
     return near
 
 
+WITHIN = 0.9  # of the greatest distance of feet from the plane, in which it keeps all of them
 HEIGHT_TIME_CONSTANT_S = 0.3  # with which the plane follows the mean height of the feet ...
 TILT_TIME_CONSTANT_S = 2.0  # ... and their tilt
 # [m/s, rad/s] maxima
@@ -279,9 +290,18 @@ class SupportPlane(Copyable):
 
     rates: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [1/s, 1/s, m/s] of the slopes a and b and of the height c
 
-    def follow(self, points: Sequence[Vector], feet: Sequence[Foot], dt: float) -> None:
-        """Moves the plane towards points [m] for `dt` [s]; updates the heights of all feet above it."""
-        slope_x, slope_y, height = fit_plane(points) or (0.0, 0.0, 0.0)
+    def follow(
+        self, points: Sequence[tuple[float, Vector]], feet: Sequence[Foot], dt: float, most: float = math.inf
+    ) -> None:
+        """Moves the plane towards weighted points [m] for `dt` [s]; updates the heights of all feet above it.
+
+        No point is to be farther than `most` [m] above or below it, or the highest is to be as far as the lowest.
+        """
+        slope_x, slope_y, height = fit_plane([at for _, at in points], [weight for weight, _ in points]) or (0.0,) * 3
+        heights = [z for _, (_, _, z) in points]
+        if most < math.inf and heights:
+            low, high = max(heights) - most, min(heights) + most
+            height = min(max(height, low), high) if low < high else 0.5 * (low + high)
         x, y, z = self.rates
         self.rates = along, across, up = (
             change_towards(x, _rate(slope_x / TILT_TIME_CONSTANT_S, TILT_RATE), TILT_ACCELERATION * dt),
@@ -304,16 +324,46 @@ class SupportPlane(Copyable):
                 foot.state.end += rise
 
 
-def _planned(feet: Sequence[Foot]) -> list[Vector]:
-    """Where feet in the air will stand [m]; empty unless the ground is seen to be uneven."""
-    if all(seen_end(foot) is None for foot in feet):
-        return []
-    return [(*foot.state.aim, seen_end(foot) or 0.0) for foot in feet if isinstance(foot.state, Swing)]
-
-
 def _rate(rate: float, max_rate: float) -> float:
     """Returns the opposite of a rate, at most `max_rate`."""
     return change_towards(0.0, -rate, max_rate)
+
+
+FORGETTING = 0.9  # weight of the touch-downs so far with each new one
+EXPECTED_BEYOND_M = 0.01  # [m] from the plane, up to which a foot expects the ground on it
+
+
+@dataclass
+class Expectation(Copyable):
+    """How far the ground of the next step is like that of the last one.
+
+    Where a ramp begins, or in a hollow, each foot touches at a height like that of its step before, until the plane has
+    followed; on blocks heights are as good as independent. With the part p of its last height that exceeds
+    EXPECTED_BEYOND_M, a foot expects the ground at share p. The share is the regression of the heights z of the last
+    touch-downs on p, sum(p z) / (sum(p^2) + EXPECTED_BEYOND_M^2), from 0 to 1.
+    """
+
+    both: float = 0.0  # [m^2] sum of p z
+    square: float = 0.0  # [m^2] sum of p^2
+
+    def learn(self, last: float, now: float) -> None:
+        """Takes the height [m] of a touch-down, and that of the same foot before."""
+        last = self._beyond(last)
+        self.both = FORGETTING * self.both + last * now
+        self.square = FORGETTING * self.square + last * last
+
+    @property
+    def share(self) -> float:
+        """The share (0 to 1)."""
+        return min(max(self.both / (self.square + EXPECTED_BEYOND_M**2), 0.0), 1.0)
+
+    def after(self, last: float) -> float:
+        """Returns the height [m] at which a foot expects the ground that touched it at a height [m] before."""
+        return self.share * self._beyond(last)
+
+    @staticmethod
+    def _beyond(height: float) -> float:
+        return height - min(max(height, -EXPECTED_BEYOND_M), EXPECTED_BEYOND_M)
 
 
 @dataclass
@@ -401,6 +451,7 @@ class TerrainAdaptation(Copyable):
         self.feet = [FootContact() for _ in range(count)]
         self._lift_off_delay = LiftOffDelay()
         self._plane = SupportPlane()
+        self._expectation = Expectation()
         self._faded = 1.0  # progress (0 to 1) of the fade
 
     @property
@@ -412,6 +463,10 @@ class TerrainAdaptation(Copyable):
     def even(self) -> bool:
         """True if contacts are unknown and all heights have faded: the robot walks as on flat ground."""
         return self.contacts is None and self._faded >= 1.0
+
+    def expected(self, leg: int) -> float:
+        """Returns the height [m] above the plane at which a foot (row) that lifts off expects the ground."""
+        return self._expectation.after(self.feet[leg].found)
 
     @property
     def timing(self) -> SwingTiming:
@@ -488,7 +543,13 @@ class TerrainAdaptation(Copyable):
         standing = [foot for foot, touches in zip(feet, contacts, strict=True) if foot.state.planted and touches]
         if len(standing) < MIN_SUPPORTING_FEET:
             standing = [foot for foot in feet if foot.state.planted]
-        self._plane.follow([*(foot.at for foot in standing), *_planned(feet)], feet, dt)
+        seen = any([seen_end(foot) is not None for foot in feet])
+        weight = 1.0 if seen else self._expectation.share  # of where feet in the air will stand
+        points = [(1.0, foot.at) for foot in standing]
+        for state in [foot.state for foot in feet]:
+            if isinstance(state, Swing) and weight > 0.0:
+                points.append((weight, (*state.aim, _expected(state))))
+        self._plane.follow(points, feet, dt, math.inf if seen else WITHIN * self.max_offset)
         for leg, (foot, contact) in enumerate(zip(feet, self.feet, strict=True)):
             if isinstance(foot.state, Swing | Dropping):
                 keep_in_reach(leg, foot, contact, dt, reach)
@@ -497,7 +558,9 @@ class TerrainAdaptation(Copyable):
         """Updates the roughness when a foot touches the ground for the first time since it was planted."""
         planted = foot.state.planted
         if planted and touches and not contact.touched:
-            roughness = (abs(foot.z) - TERRAIN_TOLERANCE) / (ROUGH_HEIGHT - TERRAIN_TOLERANCE)
+            self._expectation.learn(contact.found, foot.z)
+            contact.found = foot.z
+            roughness = (abs(foot.z - contact.expected) - TERRAIN_TOLERANCE) / (ROUGH_HEIGHT - TERRAIN_TOLERANCE)
             self.roughness = max(min(max(roughness, 0.0), 1.0), self.roughness - SMOOTHING)
         contact.touched = planted and (touches or contact.touched)
 
@@ -508,12 +571,15 @@ class TerrainAdaptation(Copyable):
         share = ease_out(self._faded) / before if before > 0.0 else 0.0
         for contact in self.feet:
             contact.sinking = 0.0
+            contact.found = 0.0
         self._plane = SupportPlane()
+        self._expectation = Expectation()
         self._lift_off_delay.clear()
         for foot in feet:
             state = foot.state
             if isinstance(state, Swing):
                 state.base *= share
+                state.felt *= share
             elif isinstance(state, Dropping):
                 foot.z -= (1.0 - share) * state.end
                 state.end *= share

@@ -2,6 +2,7 @@
 """Parts of terrain adaptation: the support plane, and feet that are out of reach."""
 
 import math
+import random
 from dataclasses import replace
 from itertools import pairwise
 
@@ -10,13 +11,14 @@ from support.drives import DT, neutral_strides, robot
 
 from hexapod_control.core.gait.swing_trajectory import SMOOTH, SwingTiming
 from hexapod_control.core.kinematics.body_pose import NEUTRAL, Placement
-from hexapod_control.core.kinematics.se2 import Pose
+from hexapod_control.core.kinematics.se2 import ZERO, Pose, exp
 from hexapod_control.core.kinematics.whole_body import joints_at_offset
 from hexapod_control.core.statics.leg_compliance import steepness
 from hexapod_control.core.walking.body.body_levelling import BodyLevelling
-from hexapod_control.core.walking.feet.foot_motion import advance_drop
+from hexapod_control.core.walking.feet.foot_motion import BodyTick, advance_drop, advance_swing
 from hexapod_control.core.walking.foot import STANCE, Dropping, Foot, Swing
 from hexapod_control.core.walking.terrain import (
+    Expectation,
     FootContact,
     HeightReach,
     LiftOffDelay,
@@ -404,7 +406,7 @@ def test_the_plane_begins_to_follow_the_feet_at_bounded_rates_and_no_foot_moves_
         Foot(0.1, -0.1, 0.05, Dropping(0.2, 0.0, 0.0, 0.0, 0.0, 0.03)),
     ]
     plane, before = SupportPlane(), [foot.at for foot in feet]
-    plane.follow([foot.at for foot in feet[:6]], feet, DT)
+    plane.follow([(1.0, foot.at) for foot in feet[:6]], feet, DT)
 
     def rate(error, constant, most, acceleration):
         return -math.copysign(min(abs(error) / constant, most, acceleration * DT), error)
@@ -420,6 +422,50 @@ def test_the_plane_begins_to_follow_the_feet_at_bounded_rates_and_no_foot_moves_
         assert foot.at == pytest.approx((x - along * DT * z, y - across * DT * z, z + rise))
         if isinstance(foot.state, Dropping):
             assert foot.state.end == pytest.approx(0.03 + rise)
+
+
+def test_the_plane_keeps_the_highest_foot_as_near_as_the_lowest_if_one_would_be_too_far():
+    places = [(0.2, 0.1), (0.0, 0.25), (-0.2, 0.1), (0.2, -0.1), (0.0, -0.25), (-0.2, -0.1)]
+    goals = []
+    for top, most in ((0.04, math.inf), (0.04, 0.03), (0.08, 0.03)):
+        feet = [Foot(x, y, top if leg == 0 else 0.0) for leg, (x, y) in enumerate(places)]
+        plane, up = SupportPlane(), 0.0
+        for _ in range(round(HEIGHT_RATE / HEIGHT_ACCELERATION / DT) + 5):
+            plane.follow([(1.0, foot.at) for foot in feet], [], DT, most)
+            up = -plane.rates[2]
+        goals.append(HEIGHT_TIME_CONSTANT_S * up)
+    assert goals == pytest.approx([0.04 / 6.0, 0.04 - 0.03, min(0.08 / 2.0, HEIGHT_TIME_CONSTANT_S * HEIGHT_RATE)])
+
+
+def test_a_foot_expects_the_height_of_its_last_step_only_while_steps_are_alike():
+    ramp, blocks, rng = Expectation(), Expectation(), random.Random(1)
+    assert ramp.after(0.05) == 0.0
+    last = 0.0
+    for _ in range(60):
+        ramp.learn(0.04, 0.036)
+        now = rng.uniform(-0.03, 0.03)
+        blocks.learn(last, now)
+        last = now
+    # Of what exceeds 10 mm, at most all.
+    assert ramp.after(0.04) == pytest.approx(0.03) and ramp.after(-0.04) == pytest.approx(-0.03)
+    assert ramp.after(0.009) == 0.0
+    assert abs(blocks.after(0.03)) < 0.01
+
+
+@pytest.mark.parametrize("felt", [0.03, -0.03])
+def test_a_swing_ends_at_the_height_that_is_expected_without_a_jump_and_a_contact_there_is_no_early_one(felt):
+    foot = Foot(0.1, 0.2, 0.01, Swing(0.0, 1.0, 0.03, 0.01, STEEP, felt=felt))
+    disc, heights = neutral_strides(Capabilities.of(MACHINE).stances.at(MACHINE.walk.height)), [foot.z]
+    foot.x, foot.y = disc.neutral.footholds[0]
+    tick = BodyTick(DT, ZERO, 0.6, exp(ZERO, -DT))
+    while isinstance(foot.state, Swing):
+        advance_swing(foot, foot.state, (foot.x, foot.y), foot.state.progress + DT / 0.6, tick, disc, 0)
+        heights.append(foot.z)
+    assert heights[-1] == pytest.approx(felt) and max(heights) > max(0.01, felt) + 0.01
+    assert max(abs(b - a) for a, b in pairwise(heights)) < 0.6 * DT
+    late = Swing(0.9, 1.0, 0.03, 0.01, STEEP, felt=felt)
+    above = [Foot(0.1, 0.2, felt + up, late, (0.0, 0.0, -0.1)) for up in (0.002, 0.006)]
+    assert [early_touch_down(each, True, 0.05) for each in above] == [False, True]
 
 
 class Asked:

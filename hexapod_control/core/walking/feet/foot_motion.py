@@ -194,9 +194,12 @@ def _height(swing: Swing, progress: float, before: float, dt: float) -> float:
         ends = max(swing.base, swing.end)
         low = swing.base if progress < 0.5 else swing.end
         return low + lift(progress, ends + swing.lift - low)
-    if progress >= LANDED or not swing.base:
-        return 0.0 if progress >= LANDED else lifted
-    return lifted + (1.0 - smooth_travel(progress)) * swing.base  # it stood above or below the plane
+    if progress >= LANDED:
+        return change_towards(before, swing.felt, END_SPEED * dt) if swing.felt else 0.0
+    if not (swing.base or swing.felt):
+        return lifted
+    travelled = smooth_travel(progress)
+    return lifted + (1.0 - travelled) * swing.base + travelled * swing.felt  # it stood above or below the plane
 
 
 def _see_end(swing: Swing, height: float) -> None:
@@ -451,7 +454,8 @@ class FootMotion(Copyable):
             path = seen.path or (foot.z, seen.z)  # of a place chosen while the foot was on its way, none is known
             lift, timing = swing_over(path, length, foot.z, seen.z, height)
             return Swing(0.0, stance, lift, foot.z, timing, end=seen.z)
-        return Swing(0.0, stance, self.terrain.lift(height, foot.z), foot.z, self.terrain.timing)
+        felt = self.terrain.expected(leg)
+        return Swing(0.0, stance, self.terrain.lift(height, foot.z - felt), foot.z, self.terrain.timing, felt=felt)
 
     def halt(self, swing_time: float) -> None:
         """Stops the gait: feet in the air go straight down, planted feet stay. The swing time is in [s].
