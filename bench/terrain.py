@@ -180,7 +180,7 @@ class Course:
                 end = begin + world.obstacle_count * world.obstacle_gap + LANDING_M
             case "slope":
                 begin = START_HALF_SIDE_M + 0.35
-                end = begin + 1.5
+                end = begin + 1.0  # at 60 degrees across it does not come to the side of the ramp
             case _:
                 begin = START_HALF_SIDE_M + 0.1
                 end = FIELD_HALF_SIDE_M - 0.7
@@ -353,10 +353,8 @@ def walk(
     heading = float(random.uniform(-math.pi, math.pi))
     turn = float(random.choice((0.0, 0.05, -0.05)))
     edge = options.world == "table"
-    across = heading / 3.0 if options.world == "slope" else 0.0  # up to 60 degrees from straight up or down
-    yaw = 0.0
-    if options.yaw is not None:
-        across = yaw = math.radians(options.yaw)
+    yaw = math.radians(options.yaw or 0.0)
+    across = yaw if options.yaw is not None or options.world != "slope" else heading / 3.0  # up to 60 degrees from x
     most = 60.0 + AGAIN_S if edge else 1.5 * course.goal / options.speed / math.cos(across) + 20.0
     result = Walk()
     start = simulation.time

@@ -300,7 +300,8 @@ class SupportPlane(Copyable):
         slope_x, slope_y, height = fit_plane([at for _, at in points], [weight for weight, _ in points]) or (0.0,) * 3
         heights = [z for _, (_, _, z) in points]
         if most < math.inf and heights:
-            low, high = max(heights) - most, min(heights) + most
+            low = max(heights) - most
+            high = min(heights) + most
             height = min(max(height, low), high) if low < high else 0.5 * (low + high)
         x, y, z = self.rates
         self.rates = along, across, up = (
