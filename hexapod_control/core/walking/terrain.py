@@ -338,10 +338,9 @@ EXPECTED_BEYOND_M = 0.01  # [m] from the plane, up to which a foot expects the g
 class Expectation(Copyable):
     """How far the ground of the next step is like that of the last one.
 
-    Where a ramp begins, or in a hollow, each foot touches at a height like that of its step before, until the plane has
-    followed; on blocks heights are as good as independent. With the part p of its last height that exceeds
-    EXPECTED_BEYOND_M, a foot expects the ground at share p. The share is the regression of the heights z of the last
-    touch-downs on p, sum(p z) / (sum(p^2) + EXPECTED_BEYOND_M^2), from 0 to 1.
+    Where a ramp begins, each foot touches at a height like that of its step before, until the plane has followed. With
+    the part p of its last height beyond EXPECTED_BEYOND_M, it expects the ground at share p. The share, from 0 to 1, is
+    the regression of the heights z of the last touch-downs on p: sum(p z) / (sum(p^2) + EXPECTED_BEYOND_M^2).
     """
 
     both: float = 0.0  # [m^2] sum of p z
