@@ -60,7 +60,7 @@ class FootContact(Copyable):
     touched: bool = True  # whether the foot has had contact since its touch-down
     without_contact: float = 0.0  # [s] for which a planted foot has had no contact
     search_begun: bool = False  # whether the search began in this tick: the foot has moved already
-    expected: float = 0.0  # [m] height above the plane at which its swing was to end
+    expected: float = 0.0  # [m] height above the plane at which it expected ground that it did not see
     found: float = 0.0  # [m] the same at which it last touched the ground
 
 
@@ -213,7 +213,7 @@ def search_ground(
     if not planted:
         contact.sinking = 0.0
         if isinstance(foot.state, Swing):
-            contact.expected = _expected(foot.state)
+            contact.expected = foot.state.felt
             contact.lowest = -math.inf if foot.state.end is None else min(foot.state.end, 0.0) - SEEN_DEPTH
         return
     goal = 0.0  # also with contact, or before the delay: a foot that sinks slows down
@@ -543,7 +543,7 @@ class TerrainAdaptation(Copyable):
         standing = [foot for foot, touches in zip(feet, contacts, strict=True) if foot.state.planted and touches]
         if len(standing) < MIN_SUPPORTING_FEET:
             standing = [foot for foot in feet if foot.state.planted]
-        seen = any([seen_end(foot) is not None for foot in feet])
+        seen = any([contact.lowest > -math.inf for contact in self.feet])  # the last swings had seen footholds
         weight = 1.0 if seen else self._expectation.share  # of where feet in the air will stand
         points = [(1.0, foot.at) for foot in standing]
         for state in [foot.state for foot in feet]:
