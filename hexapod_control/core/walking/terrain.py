@@ -543,13 +543,14 @@ class TerrainAdaptation(Copyable):
         standing = [foot for foot, touches in zip(feet, contacts, strict=True) if foot.state.planted and touches]
         if len(standing) < MIN_SUPPORTING_FEET:
             standing = [foot for foot in feet if foot.state.planted]
-        seen = any([contact.lowest > -math.inf for contact in self.feet])  # the last swings had seen footholds
-        weight = 1.0 if seen else self._expectation.share  # of where feet in the air will stand
+        mapped = any([contact.lowest > -math.inf for contact in self.feet])  # the last swings had seen footholds
+        planned = any([seen_end(foot) is not None for foot in feet])
+        weight = 1.0 if planned else 0.0 if mapped else self._expectation.share  # of where feet in the air will stand
         points = [(1.0, foot.at) for foot in standing]
         for state in [foot.state for foot in feet]:
             if isinstance(state, Swing) and weight > 0.0:
                 points.append((weight, (*state.aim, _expected(state))))
-        self._plane.follow(points, feet, dt, math.inf if seen else WITHIN * self.max_offset)
+        self._plane.follow(points, feet, dt, math.inf if mapped else WITHIN * self.max_offset)
         for leg, (foot, contact) in enumerate(zip(feet, self.feet, strict=True)):
             if isinstance(foot.state, Swing | Dropping):
                 keep_in_reach(leg, foot, contact, dt, reach)

@@ -454,7 +454,7 @@ class FootMotion(Copyable):
             path = seen.path or (foot.z, seen.z)  # of a place chosen while the foot was on its way, none is known
             lift, timing = swing_over(path, length, foot.z, seen.z, height)
             return Swing(0.0, stance, lift, foot.z, timing, end=seen.z)
-        felt = self.terrain.expected(leg)
+        felt = self.terrain.expected(leg) if seen is None else 0.0
         return Swing(0.0, stance, self.terrain.lift(height, foot.z - felt), foot.z, self.terrain.timing, felt=felt)
 
     def halt(self, swing_time: float) -> None:
