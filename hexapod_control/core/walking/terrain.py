@@ -547,9 +547,8 @@ class TerrainAdaptation(Copyable):
         planned = any([seen_end(foot) is not None for foot in feet])
         weight = 1.0 if planned else 0.0 if mapped else self._expectation.share  # of where feet in the air will stand
         points = [(1.0, foot.at) for foot in standing]
-        for state in [foot.state for foot in feet]:
-            if isinstance(state, Swing) and weight > 0.0:
-                points.append((weight, (*state.aim, _expected(state))))
+        if weight > 0.0:
+            points += [(weight, (*s.aim, _expected(s))) for s in (foot.state for foot in feet) if isinstance(s, Swing)]
         self._plane.follow(points, feet, dt, math.inf if mapped else WITHIN * self.max_offset)
         for leg, (foot, contact) in enumerate(zip(feet, self.feet, strict=True)):
             if isinstance(foot.state, Swing | Dropping):
