@@ -218,6 +218,7 @@ def test_a_straight_leg_turns_about_the_coxa_only_and_a_foot_on_its_axis_not_at_
 
 
 def test_a_reason_is_described_with_the_excess_in_its_unit_if_there_is_one():
-    assert UnreachableReason.TOO_FAR.describe(0.012) == "too far away, by 12.0 mm"
-    assert UnreachableReason.JOINT_LIMIT.describe(0.1) == "outside the joint limits, by 100.0 mrad"
-    assert UnreachableReason.ON_AXIS.describe(0.0) == UnreachableReason.ON_AXIS.describe(-1e-10) == "on the coxa axis"
+    assert str(UnreachableReason.TOO_FAR.describe(0.012)) == "too far away, by 12.0 mm"
+    assert str(UnreachableReason.JOINT_LIMIT.describe(0.1)) == "outside the joint limits, by 100.0 mrad"
+    for none in (0.0, -1e-10):
+        assert str(UnreachableReason.ON_AXIS.describe(none)) == "on the coxa axis"

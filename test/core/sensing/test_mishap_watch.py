@@ -104,11 +104,11 @@ def test_legs_are_watched_only_on_feet_and_where_that_is_selected(more):
 
 def test_messages_name_the_attitude_in_degrees_and_what_it_stands_up_to():
     watched = Watched()
-    assert watched.watch.attitude == "unknown"
+    assert str(watched.watch.attitude) == "unknown"
     watch = watched.after(DT, tilt=(math.radians(-50.0), math.radians(20.0)))
-    assert watch.attitude == "roll -50 deg, pitch 20 deg"
+    assert str(watch.attitude) == "roll -50 deg, pitch 20 deg"
     for mishap, kind in ((watch.fallen_mishap(), MishapKind.FALLEN), (watch.hanging_mishap(), MishapKind.FALLEN)):
-        assert mishap.kind is kind and watch.attitude in mishap.text
+        assert mishap.kind is kind and str(watch.attitude) in mishap.text
     assert f"{math.degrees(watch.limit):.0f} deg" in watch.fallen_mishap().text
     assert watch.carried_mishap().kind is MishapKind.CARRIED
 
