@@ -70,7 +70,7 @@ def ground(told):
     told.page.js(SHOW)
     told.page.js("document.querySelector('[data-speed=\"1\"]').click()")
     told.until(lambda: told.page.js("hexapod.robot.status.speed") == 1.0)
-    told.until(lambda: told.page.js("String(hexapod.map.robot)") == "0,0,0", what="the page shows the place")
+    told.until(lambda: told.page.js("Math.hypot(...hexapod.map.robot) < 1e-9"), what="the page shows the place")
     yield ground
     told.page.click("#stop")
     told.page.js("hexapod.map.mark([]); document.querySelector('#pictures button').click()")
