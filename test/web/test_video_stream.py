@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which page gets which pictures: each can show what it gets, it is the newest, and a slow one holds up nobody."""
+"""Which page gets which pictures: each can show what it gets, it is the newest, and a slow one delays no other."""
 
 import base64
 import io

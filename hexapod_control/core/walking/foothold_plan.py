@@ -337,6 +337,8 @@ class FootholdPlan(Copyable):
 
     def forget(self, walk: WalkController) -> None:
         """Chooses nothing: the walk is that without a map."""
+        if self.sight is Sight.NONE:  # while a map is only lost, there may still be a step under the trunk
+            walk.body.raise_by(0.0)
         self._chosen = (None,) * len(self.robot.legs)
         self._since = (math.inf,) * len(self.robot.legs)
         self._checked = None

@@ -202,7 +202,7 @@ class RobotFeed:
         self.why_values: Mapping[str, Any] = {}  # of that text
         self.silent = True  # nothing reaches the robot, which may be so for a moment only
         self._watched = -math.inf  # [s] steady time since which pages are open
-        self.ended: dict[str, Any] | None = None  # how the last walk along a route ended, until somebody acts
+        self.ended: dict[str, Any] | None = None  # how the last walk along a route ended, until the person acts
         self.asked_at = -math.inf  # [s] steady time of the last state
         self._prepare(node, robot, measured, stamped)
         self._subscribe(node)

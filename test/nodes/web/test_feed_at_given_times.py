@@ -303,7 +303,7 @@ def healthy(drawn):
 
 def test_torque_is_off_at_once_and_an_emergency_stop_known_before_the_driver_reports_it(healthy):
     healthy.hear("armed", Bool(data=False))
-    assert healthy.says == ("torque_went", {})  # nobody is told to press Switch on before the driver has said why
+    assert healthy.says == ("torque_went", {})  # no one is told to press Switch on before the driver has said why
     healthy.feed.note_estop("Ada")
     assert healthy.says == ("estop_by", {"by": "Ada", "age": 0})
     healthy.time.now += ESTOP_REPORT_S - 0.1
