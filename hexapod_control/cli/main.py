@@ -192,6 +192,11 @@ COMMANDS = {
         "measure the scale error of the odometry and write it into the robot file",
         "--robot my_robot.yaml --distance 2",
     ),
+    "camera-calibrate": Command(
+        "robot_files.camera_calibrate",
+        "find from the floor how the depth camera is mounted, and write it into the robot file",
+        "--robot my_robot.yaml",
+    ),
     "setup": Command(
         "computer.setup",
         "check and set up the computer of a robot: ports, groups, start at power-on; every change can be undone",

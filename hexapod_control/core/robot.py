@@ -237,6 +237,11 @@ class Camera:
         return f"{self.name}_depth_optical_frame"
 
     @property
+    def image_topic(self) -> str:
+        """The topic of its depth image, with the default names of the RealSense driver."""
+        return f"{self.name}/depth/image_rect_raw"
+
+    @property
     def focal(self) -> Point:
         """Focal lengths (fx, fy) of a simulated image [pixels]."""
         fx, fy = (n / (2.0 * math.tan(angle / 2.0)) for n, angle in zip(self.resolution, self.fov, strict=True))

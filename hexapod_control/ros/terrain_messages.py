@@ -21,6 +21,7 @@ from sensor_msgs.msg import CameraInfo, Image, PointCloud2, PointField
 from std_msgs.msg import Float32MultiArray, MultiArrayDimension
 
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.terrain.depth_image import depth_points
 from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.ros import messages
 from hexapod_control.ros.message_types import message_class
@@ -28,6 +29,9 @@ from hexapod_control.ros.row_messages import MessageError
 
 MAX_IMAGE_BYTES = 32_000_000  # of an image or cloud: four million pixels with 8 bytes
 MAX_CELLS = 1_000_000  # of a terrain map
+# Pixels of an image that are used: 10 mm apart at half a metre
+MAX_COLUMNS = 96
+MAX_ROWS = 72
 MILLIMETRE = 0.001  # [m]
 DEPTHS = {"16UC1": ("u2", MILLIMETRE), "mono16": ("u2", MILLIMETRE), "32FC1": ("f4", 1.0)}  # REP 118
 NUMBERS = {
@@ -93,6 +97,24 @@ def depth_image(message: Image, seen_by: Lens) -> Array:
     data = np.ndarray((rows, columns), dtype, _bytes(message.data), strides=(message.step, dtype.itemsize))
     depth = data.astype(float) * unit
     return np.where(np.isfinite(depth) & (depth > 0.0), depth, np.nan)
+
+
+def depth_image_points(message: Image, seen_by: Lens) -> Array:
+    """Converts a depth image to points (n, 3) [m] in its optical frame, of MAX_COLUMNS x MAX_ROWS pixels at most.
+
+    Raises MessageError.
+    """
+    depth = depth_image(message, seen_by)
+    across = math.ceil(depth.shape[1] / MAX_COLUMNS)
+    down = math.ceil(depth.shape[0] / MAX_ROWS)
+    (fx, fy), (cx, cy), _ = seen_by
+    return depth_points(depth[::down, ::across], (fx / across, fy / down), (cx / across, cy / down))
+
+
+def camera_info_topic(images: str) -> str:
+    """The topic of the camera_info beside a topic of images."""
+    folder, slash, _ = images.rpartition("/")
+    return f"{folder}{slash}camera_info"
 
 
 def depth_message(depth: Array, frame: str, stamp: Time) -> Image:

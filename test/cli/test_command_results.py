@@ -49,6 +49,7 @@ CHECKED = {  # command, or action of `hexapod servos` -> the test in which what 
     "replay": "cli/bags/test_record.py::test_a_bag_of_which_nothing_can_be_played_fails",
     "twin": "evaluation/test_twin.py::test_a_run_that_cannot_be_repeated_is_refused_in_one_sentence",
     "nav2-check": "evaluation/navigation/test_nav2_check.py",
+    "camera-calibrate": "clients/test_camera_survey.py::test_without_a_robot_nothing_is_written",
     "setup": "cli/computer/test_setup.py::test_a_command_of_the_system_that_fails_is_a_failure",
     "doctor": "cli/computer/test_doctor.py",
     "web-cert": "web/test_certificate.py::test_a_certificate_that_cannot_be_made_is_a_failure",

@@ -47,6 +47,7 @@ from hexapod_control.core.calibration.chain_estimate import (
     StandingPose,
 )
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.kinematics.body_pose import rotation_angles
 from hexapod_control.core.robot import Point, Robot
 
 MIN_POSES = 3
@@ -267,7 +268,7 @@ class ClosedChains:
                 both = planted & measured.planted[row]
                 both = both if both.sum() >= MIN_FEET else np.ones_like(both)
                 rotation, poses[row, :3] = _rigid(feet.centers[row][both], level[both])
-                poses[row, 3:] = _angles(rotation)
+                poses[row, 3:] = rotation_angles(rotation)
             places[rows, :, :2] = level[:, :2]
         common = np.zeros(len(self._deviations))
         return _Unknowns(common, poses, places, self._rolled(common, poses, measured))
@@ -570,15 +571,6 @@ def _between(start: Array, end: Array, share: Array) -> Array:
     part: Array = np.eye(3) + np.sinc(angle / math.pi) * cross
     part += 0.5 * np.sinc(angle / math.tau) ** 2 * cross @ cross
     return start @ part
-
-
-def _angles(rotation: Array) -> tuple[float, float, float]:
-    """Roll, pitch and yaw [rad] of a rotation matrix."""
-    return (
-        math.atan2(rotation[2, 1], rotation[2, 2]),
-        math.asin(max(-1.0, min(1.0, -rotation[2, 0]))),
-        math.atan2(rotation[1, 0], rotation[0, 0]),
-    )
 
 
 def _rigid(points: Array, targets: Array) -> tuple[Array, Array]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Vector
 
 
@@ -62,6 +63,15 @@ def quaternion_angles(x: float, y: float, z: float, w: float) -> Vector:
         math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y)),
         math.asin(min(max(2.0 * (w * y - z * x), -1.0), 1.0)),
         math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)),
+    )
+
+
+def rotation_angles(rotation: Array) -> Vector:
+    """Roll, pitch and yaw [rad] of a rotation matrix (3, 3): the inverse of `BodyPose.rotation`."""
+    return (
+        math.atan2(rotation[2, 1], rotation[2, 2]),
+        math.asin(min(max(-rotation[2, 0], -1.0), 1.0)),
+        math.atan2(rotation[1, 0], rotation[0, 0]),
     )
 
 

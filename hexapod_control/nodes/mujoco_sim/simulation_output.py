@@ -141,7 +141,7 @@ class DepthOutput:
         """`prefix` is that of the frame ids."""
         self._camera = DepthCamera(camera, settings)
         self._lens = Lens(camera.focal, camera.center, camera.resolution)
-        self._images = node.create_publisher(Image, f"{camera.name}/depth/image_rect_raw", SCANS)
+        self._images = node.create_publisher(Image, camera.image_topic, SCANS)
         self._infos = node.create_publisher(CameraInfo, f"{camera.name}/depth/camera_info", SCANS)
         for parent, child, pose in frames(camera):
             self._frame = publish_mounting(node, prefix, child, pose, parent)

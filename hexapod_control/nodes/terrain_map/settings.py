@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hexapod_control.config.ros_names import frame, frame_prefix, topic
 from hexapod_control.core.quantity import choice, number
 from hexapod_control.core.robot import Robot
+from hexapod_control.core.sensing.cameras import USUAL_CAMERAS
 from hexapod_control.core.terrain.traversability import MAX_SLOPE_DEG
 from hexapod_control.ros.parameters import FROM_ROBOT, ParameterError, RobotSettings
 from hexapod_control.ros.terrain_messages import without_grid_map
@@ -50,5 +51,4 @@ class TerrainMapSettings(RobotSettings):
         """The topics of depth images."""
         if self.depth_images or self.point_clouds:
             return tuple(self.depth_images.split())
-        names = [camera.name for camera in robot.cameras] or ["camera"]
-        return tuple(f"{name}/depth/image_rect_raw" for name in names)
+        return tuple(camera.image_topic for camera in robot.cameras or (USUAL_CAMERAS["mast"](robot),))

@@ -29,7 +29,6 @@ from hexapod_control.core.refusal import Statement
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.foot_force_estimator import MIN_LOAD_SHARE
 from hexapod_control.core.statics.static_stability import GRAVITY
-from hexapod_control.core.terrain.depth_image import depth_points
 from hexapod_control.core.terrain.height_map import HeightMap
 from hexapod_control.core.terrain.own_legs import on_robot
 from hexapod_control.core.terrain.traversability import ClimbLimits, highest_step, traversability
@@ -45,8 +44,9 @@ from hexapod_control.ros.started_files import started_mapping, started_robot
 from hexapod_control.ros.terrain_messages import (
     GRID_MAP,
     Lens,
+    camera_info_topic,
     cloud,
-    depth_image,
+    depth_image_points,
     grid_map_message,
     large_decoder,
     lens,
@@ -58,9 +58,6 @@ PERIOD_S = 0.05  # in which scans and feet enter the map
 MAX_WAIT_S = 1.0  # for the pose of a scan
 MAX_JOINT_AGE_S = 0.1  # between a scan and the joints by which the robot itself is left out
 MARGIN_M = 0.02  # between the robot and what hangs over it
-# pixels of an image that are used: 10 mm apart at half a metre
-MAX_COLUMNS = 96
-MAX_ROWS = 72
 MAX_POINTS = 10_000  # of a cloud that are used
 MIN_PERIOD_SHARE = 0.6  # of the period, between the stamps of two scans that are used: stamps jitter
 REMEMBERED_STAMPS = 32
@@ -103,9 +100,7 @@ class ScanInput:
         self.waiting: deque[SensorScan] = deque(maxlen=MAX_WAITING)
         self.sensors: dict[str, Sensor] = {}
         for topic in settings.images(robot):
-            sensor = Sensor(topic, f"{topic.rpartition('/')[0]}/camera_info".lstrip("/"))
-            if topic.startswith("/"):
-                sensor.info_topic = f"/{sensor.info_topic}"
+            sensor = Sensor(topic, camera_info_topic(topic))
             self._listen(sensor, Image, self._take_image)
             node.create_subscription(CameraInfo, sensor.info_topic, partial(self._take_info, sensor), NEWEST_SENSOR)
         for topic in settings.point_clouds.split():
@@ -133,11 +128,7 @@ class ScanInput:
     def _take_image(self, sensor: Sensor, message: Image) -> Array:
         if sensor.lens is None:
             raise MessageError(f"nothing has come on {sensor.info_topic}, which tells its focal lengths; publish it")
-        depth = depth_image(message, sensor.lens)
-        across = math.ceil(depth.shape[1] / MAX_COLUMNS)
-        down = math.ceil(depth.shape[0] / MAX_ROWS)
-        (fx, fy), (cx, cy), _ = sensor.lens
-        return depth_points(depth[::down, ::across], (fx / across, fy / down), (cx / across, cy / down))
+        return depth_image_points(message, sensor.lens)
 
     def _take_cloud(self, sensor: Sensor, message: PointCloud2) -> Array:
         points = cloud(message, "x", "y", "z").reshape(-1, 3)
