@@ -30,16 +30,16 @@ from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, wrap
 from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.sensing.cameras import USUAL_CAMERAS, optical_rotation
+from hexapod_control.core.sensing.cameras import USUAL_CAMERAS
 from hexapod_control.core.sensing.foot_force_estimator import MIN_LOAD_SHARE
 from hexapod_control.core.sensing.odometry import Odometry
 from hexapod_control.core.sensing.sensor_inputs import Adaptation, MishapDetection
 from hexapod_control.core.statics.static_stability import GRAVITY
-from hexapod_control.core.terrain.depth_image import depth_points
+from hexapod_control.core.terrain.depth_image import cloud_points, depth_points
 from hexapod_control.core.terrain.height_map import HeightMap, TerrainGrid
 from hexapod_control.core.terrain.own_legs import on_robot
 from hexapod_control.evaluation.lockstep import CONTROL_PERIOD_S, planar_pose
-from hexapod_control.sim.depth_camera import DepthCamera, DepthFrame, true_terrain
+from hexapod_control.sim.depth_sensors import DepthCamera, DepthFrame, DepthSensor, Lidar3D, true_terrain
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import sitting_pose
 from hexapod_control.sim.terrain import (
@@ -51,7 +51,7 @@ from hexapod_control.sim.terrain import (
     STONE_ROWS,
     WAY_START_M,
 )
-from hexapod_control.sim.world_settings import WorldSettings
+from hexapod_control.sim.world_settings import LidarSettings, WorldSettings
 
 FALL_TILT_RAD = math.radians(50.0)
 SIDE_M = 2.4  # of the true map around the robot
@@ -83,12 +83,15 @@ class TrueMap:
 
 
 class CameraMap:
-    """The map of a simulated depth camera, and the pose by the odometry of the package."""
+    """The map of a simulated depth camera or 3D lidar, and the pose by the odometry of the package."""
 
     def __init__(self, run: SensingLockstep, place: str, seed: int) -> None:
         self._run = run
         self._robot = run.simulation.robot
-        self._camera = DepthCamera(USUAL_CAMERAS[place](self._robot), seed=seed)
+        self._camera = USUAL_CAMERAS[place](self._robot) if place in USUAL_CAMERAS else None
+        self._sensor: DepthSensor = (
+            DepthCamera(self._camera, seed=seed) if self._camera else Lidar3D(self._robot, LidarSettings(), seed=seed)
+        )
         self._odometry = Odometry(self._robot)
         self._heading: float | None = None
         self._map = HeightMap()
@@ -105,7 +108,7 @@ class CameraMap:
         self._heading = imu.heading
         self._odometry.update(reading.joints, loads, CONTROL_PERIOD_S, turn, imu.tilt)
         base = self._base()
-        frame = self._camera.step(simulation, label=(base, reading.joints))
+        frame = self._sensor.step(simulation, label=(base, reading.joints))
         if frame is not None:
             self._insert(frame)
             rotation, position = base
@@ -125,9 +128,12 @@ class CameraMap:
 
     def _insert(self, frame: DepthFrame) -> None:
         (rotation, position), joints = cast("tuple[FramePose, Array]", frame.label)
-        camera = frame.camera
-        lens = np.array(camera.position)
-        points = depth_points(frame.depth, camera.focal, camera.center) @ optical_rotation(camera).T + lens
+        lens = frame.mounting.position
+        if self._camera:
+            points = depth_points(frame.depth, self._camera.focal, self._camera.center)
+        else:
+            points = cloud_points(frame.grid)
+        points = frame.mounting.apply(points)
         points = points[~on_robot(self._robot, joints, points, lens)]
         self._map.move(float(position[0]), float(position[1]))
         self._map.insert(points @ rotation.T + position, rotation @ lens + position, frame.time)
@@ -187,6 +193,7 @@ class Course:
         return cls(((begin, end),), end + 0.3)
 
 
+SEEN_BY = (*USUAL_CAMERAS, "lidar")
 EDGE_COURSES = ("walk", "turn", "pose")  # on; on the spot; body poses at random
 WORLDS = ("stairs", "table", "gaps", "stones", "blocks", "slope", "posts")
 
@@ -204,7 +211,7 @@ def options_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--yaw", type=float, help="[deg] of the robot before a slope, on which it walks straight ahead")
     parser.add_argument("--seeds", nargs=2, type=int, default=(1, 8), help="the first one, and how many")
     parser.add_argument("--speed", type=float, default=0.06, help="[m/s]")
-    parser.add_argument("--map", default="true", choices=("true", "none", *USUAL_CAMERAS))
+    parser.add_argument("--map", default="true", choices=("true", "none", *SEEN_BY))
     parser.add_argument("--shift", type=float, default=0.0, help="[m] of the map along x")
     parser.add_argument("--at-edge", default="walk", choices=EDGE_COURSES, help="what a robot does that has stopped")
     parser.add_argument("--reality", default="typical", choices=("ideal", "typical"))
@@ -347,7 +354,7 @@ def walk(
     """
     simulation, planner = run.simulation, run.planner
     source: TrueMap | CameraMap | None = TrueMap(simulation) if options.map == "true" else None
-    if options.map in USUAL_CAMERAS:
+    if options.map in SEEN_BY:
         source = CameraMap(run, options.map, seed)
     random = np.random.default_rng(seed)
     heading = float(random.uniform(-math.pi, math.pi))

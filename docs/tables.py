@@ -85,6 +85,7 @@ TOPICS: Mapping[str, str] = {  # in the order of the table
     "foot_states": "measured foot positions, `wrench.force.z` is the contact force",
     "imu/data": "in `imu_link`",
     "scan": "ranges of the simulated lidar, in `lidar_link`",
+    "lidar/points": "cloud of the simulated 3D lidar, rings as rows, in `lidar_link`",
     "camera/depth/image_rect_raw": "depth image of a simulated camera, named in the robot file, 32FC1 in m, in "
     "`camera_depth_optical_frame`",
     "camera/depth/camera_info": "its focal lengths, with the same stamps",

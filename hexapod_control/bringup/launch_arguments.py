@@ -108,7 +108,12 @@ ARGUMENTS = {
             "commanded, legs, legs_imu or legs_imu_3d; empty: legs, or legs_imu_3d if terrain_map is started",
             choices=ODOMETRY_MODES,
         ),
-        Argument("terrain_map", TRUTH, "start terrain_map; empty: if the robot has a depth camera"),
+        Argument(
+            "terrain_map", TRUTH, "start terrain_map; empty: if the robot has a depth camera, or with point_clouds"
+        ),
+        Argument(
+            "point_clouds", TEXT, "clouds for terrain_map in place of the depth cameras; in simulation lidar/points"
+        ),
         Argument("tf_frame_prefix", TEXT, "prefix of every frame id, for several robots in one tf tree"),
         Argument("world", TEXT, f"ground of the simulation: {', '.join(WORLDS)}"),
         *(

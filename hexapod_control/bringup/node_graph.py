@@ -111,7 +111,7 @@ _IMU = NodeRow(
 )
 _TERRAIN_MAP = NodeRow(
     "terrain_map",
-    parameters=_same("robot", "joint_mapping", "use_sim_time", "tf_frame_prefix"),
+    parameters=_same("robot", "joint_mapping", "use_sim_time", "tf_frame_prefix", "point_clouds"),
     needs=("odometry",),
     enabled_by="terrain_map",
 )
@@ -218,7 +218,7 @@ def specs(
     values = argument_values(graph, arguments(graph), given or {})
     if "bus" in values:
         values.setdefault("servo_port", str(Path(tempfile.gettempdir(), f"hexapod_bus_{os.getpid()}")))
-    if graph in (*WALKING, GAZEBO) and values.setdefault("terrain_map", _has_camera(values)):
+    if graph in (*WALKING, GAZEBO) and values.setdefault("terrain_map", _sees_ground(values)):
         values.update({name: value for name, value in WITH_MAP.items() if name not in values})
     frames = _frames_node(graph, values, in_launch_file=in_launch_file)
     return tuple(_spec(row, values) for row in GRAPHS[graph] if _enabled(row, graph, values, frames))
@@ -245,10 +245,14 @@ def _enabled(row: NodeRow, graph: str, values: Mapping[str, ParameterValue], fra
     return row.enabled_by == "web" and graph in WITH_PAGE
 
 
-def _has_camera(values: Mapping[str, ParameterValue]) -> bool:
-    """Whether the robot has a depth camera; False for an invalid file, which the nodes report."""
+def _sees_ground(values: Mapping[str, ParameterValue]) -> bool:
+    """Whether the robot has a depth camera or clouds; False for an invalid file, which the nodes report."""
     try:
-        return "depth_camera" in values or bool(load(_robot(str(values["robot"]))).robot.cameras)
+        return (
+            "depth_camera" in values
+            or "point_clouds" in values
+            or bool(load(_robot(str(values["robot"]))).robot.cameras)
+        )
     except RobotFileError:
         return False
 

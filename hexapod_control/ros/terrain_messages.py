@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -45,7 +45,6 @@ NUMBERS = {
     PointField.FLOAT64: "f8",
 }
 LAYERS = ("x", "y", "z", "spread", "ceiling")  # fields of the topic terrain_map, float32
-CELL_BYTES = 4 * len(LAYERS)
 MAX_UNEVENNESS = 0.02  # of the distances between the cells of a map
 GRID_MAP = message_class("grid_map_msgs/msg/GridMap")  # None where that package is not installed
 ELEVATION = "elevation"  # layers of a GridMap
@@ -185,13 +184,19 @@ def terrain_map_message(grid: TerrainGrid, frame: str) -> PointCloud2:
     values[..., 1] = grid.origin[1] + grid.cell * np.arange(rows)[:, np.newaxis]
     for k, layer in enumerate((grid.ground, grid.deviation, grid.ceiling), start=2):
         values[..., k] = layer
-    message = PointCloud2(height=rows, width=columns, point_step=CELL_BYTES, row_step=CELL_BYTES * columns)
+    return cloud_message(values, LAYERS, frame, messages.time(round(grid.time * messages.NANOSECONDS)))
+
+
+def cloud_message(values: Array, names: Sequence[str], frame: str, stamp: Time) -> PointCloud2:
+    """Converts fields (rows, columns, number of names) to an organised cloud of float32."""
+    rows, columns, count = values.shape
+    message = PointCloud2(height=rows, width=columns, point_step=4 * count, row_step=4 * count * columns)
     message.header.frame_id = frame
-    message.header.stamp = messages.time(round(grid.time * messages.NANOSECONDS))
+    message.header.stamp = stamp
     message.fields = [
-        PointField(name=name, offset=4 * k, datatype=PointField.FLOAT32, count=1) for k, name in enumerate(LAYERS)
+        PointField(name=name, offset=4 * k, datatype=PointField.FLOAT32, count=1) for k, name in enumerate(names)
     ]
-    message.data = array("B", values.tobytes())
+    message.data = array("B", values.astype("<f4").tobytes())
     return message
 
 

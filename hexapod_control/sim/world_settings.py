@@ -99,13 +99,17 @@ class WorldSettings:
 
 @dataclass(frozen=True, slots=True)
 class LidarSettings:
-    """Settings of the simulated lidar; unit, bounds and description are in the metadata of the fields."""
+    """Settings of the simulated lidars; unit, bounds and description are in the metadata of the fields."""
 
     scan_rate: float = number(10.0, "Hz", 0.5, 50.0, "scans per simulated second, while there is a subscriber")
     scan_rays: int = number(360, "", 8, 3600, "rays of a scan, over 360 degrees")
     scan_noise: float = number(0.01, "m", 0.0, 0.5, "standard deviation of a range")
     scan_range_min: float = number(0.1, "m", 0.01, 1.0, "shortest range; what is nearer is -inf")
     scan_range_max: float = number(6.0, "m", 1.0, 100.0, "longest range; what is farther is inf")
+    rings: int = number(32, "", 2, 128, "rings of the 3D lidar, on lidar/points while there is a subscriber")
+    ring_rays: int = number(180, "", 8, 2048, "rays of a ring, over 360 degrees")
+    ring_lowest_deg: float = number(-60.0, "deg", -90.0, 0.0, "elevation of the lowest ring")
+    ring_highest_deg: float = number(30.0, "deg", 0.0, 90.0, "elevation of the highest ring")
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -113,9 +117,9 @@ class LidarSettings:
 
 @dataclass(frozen=True, slots=True)
 class DepthSettings:
-    """Settings of the simulated depth cameras; unit, bounds and description are in the metadata of the fields."""
+    """Errors of the simulated depth cameras and the 3D lidar; the fields' metadata tell unit and bounds."""
 
-    depth_latency: float = number(0.08, "s", 0.0, 1.0, "from taking a depth image to its delivery")
+    depth_latency: float = number(0.08, "s", 0.0, 1.0, "from taking a depth image or a cloud to its delivery")
     depth_noise: float = number(0.01, "", 0.0, 0.2, "standard deviation of a range, as a share of it")
     depth_flying: float = number(0.3, "", 0.0, 1.0, "share of the pixels at an edge that lie between both surfaces")
     depth_missing: float = number(0.02, "", 0.0, 1.0, "share of the pixels without a return")

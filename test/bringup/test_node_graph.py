@@ -83,12 +83,14 @@ def test_the_ground_is_mapped_and_the_map_is_used_if_there_is_a_depth_camera_or_
     eyed.write_text(f"{phantomx}\ncameras:\n  eye: {{position: [0.1, 0.0, 0.1], rpy_deg: [0, 40, 0]}}\n")
     mounted = {"robot": eyed}
     given = (("sim", {"depth_camera": "front"}), ("sim", mounted), ("bringup", mounted), ("gazebo", mounted))
-    for graph, arguments in (*given, ("bringup", {"terrain_map": "true"})):
+    clouds = {"point_clouds": "lidar/points"}
+    for graph, arguments in (*given, ("bringup", {"terrain_map": "true"}), ("sim", clouds)):
         nodes = by_name(graph, **arguments)
         assert "terrain_map" in nodes
         assert nodes["odometry"].parameters["mode"] == "legs_imu_3d"
         planner = nodes["gait_planner"].parameters
         assert planner["map_footholds"] is planner["adaptive_touch_down"] is True
+    assert by_name("sim", **clouds)["terrain_map"].parameters["point_clouds"] == "lidar/points"
     blind = by_name("sim", robot=eyed, map_footholds="false", adaptive_touch_down="false")["gait_planner"].parameters
     assert blind["map_footholds"] is blind["adaptive_touch_down"] is False
     assert "map_footholds" not in by_name("sim", robot=eyed, terrain_map="false")["gait_planner"].parameters

@@ -29,6 +29,7 @@ from hexapod_control.nodes.announcements.robot_file_reports import report_implau
 from hexapod_control.nodes.mujoco_sim.running_world import RunningWorld
 from hexapod_control.nodes.mujoco_sim.settings import SimulatorSettings
 from hexapod_control.nodes.mujoco_sim.simulation_output import (
+    CloudOutput,
     DepthOutput,
     LidarOutput,
     SimulationOutput,
@@ -118,7 +119,10 @@ class MujocoSimNode(GuardedNode):
         prefix = settings.tf_frame_prefix
         self._output = SimulationOutput(self, world.robot, prefix, self._mapping, servos=world.bus is None)
         self._lidar = LidarOutput(self, world.robot, prefix, lidar)
-        self._depth = [DepthOutput(self, camera, prefix, depth) for camera in settings.cameras(world.robot)]
+        self._depth: list[DepthOutput | CloudOutput] = [
+            CloudOutput(self, world.robot, prefix, lidar, depth),
+            *(DepthOutput(self, camera, prefix, depth) for camera in settings.cameras(world.robot)),
+        ]
         self._camera = CameraOutput(self, world.robot, prefix, settings) if settings.camera_rate else None
         if self._camera:
             self.closing.callback(self._camera.close)
@@ -204,8 +208,8 @@ class MujocoSimNode(GuardedNode):
         if everything or self._ticks % 2 == 0:
             self._output.state(simulation.reading(), stamp)
         self._lidar.publish(simulation, stamp)
-        for camera in self._depth:
-            camera.publish(simulation, stamp)
+        for sensor in self._depth:
+            sensor.publish(simulation, stamp)
         if self._camera:
             self._camera.publish(simulation, stamp)
         if self._record:

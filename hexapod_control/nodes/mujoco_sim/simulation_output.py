@@ -14,7 +14,7 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point as PointMessage
 from nav_msgs.msg import Odometry
-from sensor_msgs.msg import CameraInfo, Image, Imu, JointState, LaserScan, MultiDOFJointState
+from sensor_msgs.msg import CameraInfo, Image, Imu, JointState, LaserScan, MultiDOFJointState, PointCloud2
 from std_msgs.msg import ColorRGBA, UInt32
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -29,8 +29,8 @@ from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED, SCANS
 from hexapod_control.ros.row_messages import FootStates, JointLayout
 from hexapod_control.ros.static_frames import publish_mounting
-from hexapod_control.ros.terrain_messages import Lens, camera_info_message, depth_message
-from hexapod_control.sim.depth_camera import DepthCamera
+from hexapod_control.ros.terrain_messages import Lens, camera_info_message, cloud_message, depth_message
+from hexapod_control.sim.depth_sensors import DepthCamera, Lidar3D
 from hexapod_control.sim.lidar import Lidar
 from hexapod_control.sim.simulation import CollisionCounter, ImuNoise, InertialReading, Simulation, SimulationReading
 from hexapod_control.sim.terrain import GROUND_GROUP
@@ -98,6 +98,7 @@ def _vector(values: Array) -> Vector:
     return x, y, z
 
 
+LIDAR_FRAME = "lidar_link"
 SCHEDULE_TOLERANCE_S = 0.5e-3  # by which a scan may be early: half a step
 
 
@@ -114,7 +115,7 @@ class LidarOutput:
         self._count = node.create_publisher(UInt32, "simulator/collisions", LATCHED)
         self._count.publish(UInt32(data=0))
         x, y, z = self._lidar.position
-        self._frame = publish_mounting(node, prefix, "lidar_link", BodyPose(x=x, y=y, z=z))
+        self._frame = publish_mounting(node, prefix, LIDAR_FRAME, BodyPose(x=x, y=y, z=z))
 
     @property
     def collisions(self) -> int:
@@ -152,6 +153,24 @@ class DepthOutput:
         if frame is not None:
             self._infos.publish(camera_info_message(self._lens, self._frame, frame.label))
             self._images.publish(depth_message(frame.depth, self._frame, frame.label))
+
+
+class CloudOutput:
+    """Publishes the clouds of the simulated 3D lidar; without a subscriber nothing is measured."""
+
+    def __init__(
+        self, node: GuardedNode, robot: Robot, prefix: str, scans: LidarSettings, settings: DepthSettings
+    ) -> None:
+        """`prefix` is that of lidar_link, which LidarOutput publishes."""
+        self._lidar = Lidar3D(robot, scans, settings)
+        self._frame = f"{prefix}{LIDAR_FRAME}"
+        self._clouds = node.create_publisher(PointCloud2, "lidar/points", SCANS)
+
+    def publish(self, simulation: Simulation, stamp: Time) -> None:
+        """Publishes a cloud that is due, with the stamp of its taking; call it after every step of the world."""
+        frame = self._lidar.step(simulation, wanted=self._clouds.is_received, label=stamp)
+        if frame is not None:
+            self._clouds.publish(cloud_message(frame.grid, "xyz", self._frame, frame.label))
 
 
 COLUMN_M = 0.1  # side of the boxes that represent a height field

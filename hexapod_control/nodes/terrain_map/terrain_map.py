@@ -29,6 +29,7 @@ from hexapod_control.core.refusal import Statement
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.foot_force_estimator import MIN_LOAD_SHARE
 from hexapod_control.core.statics.static_stability import GRAVITY
+from hexapod_control.core.terrain.depth_image import cloud_points
 from hexapod_control.core.terrain.height_map import HeightMap
 from hexapod_control.core.terrain.own_legs import on_robot
 from hexapod_control.core.terrain.traversability import ClimbLimits, highest_step, traversability
@@ -131,9 +132,8 @@ class ScanInput:
         return depth_image_points(message, sensor.lens)
 
     def _take_cloud(self, sensor: Sensor, message: PointCloud2) -> Array:
-        points = cloud(message, "x", "y", "z").reshape(-1, 3)
-        points = points[:: max(1, math.ceil(len(points) / MAX_POINTS))]
-        return points[np.isfinite(points).all(axis=1)]
+        points = cloud_points(cloud(message, "x", "y", "z"))
+        return points[:: max(1, math.ceil(len(points) / MAX_POINTS))]
 
     def forget(self) -> None:
         """Forgets all scans, as when the clock was set back."""

@@ -19,7 +19,7 @@ from hexapod_control.core.planner.planner import Planner
 from hexapod_control.core.sensing.cameras import USUAL_CAMERAS, optical_rotation
 from hexapod_control.core.sensing.sensor_inputs import Adaptation
 from hexapod_control.core.terrain.depth_image import depth_points
-from hexapod_control.sim.depth_camera import DepthCamera
+from hexapod_control.sim.depth_sensors import DepthCamera
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import sitting_pose
 from hexapod_control.sim.world_settings import WorldSettings

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
-from sensor_msgs.msg import CameraInfo, CompressedImage, Image, LaserScan
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image, LaserScan, PointCloud2
 from std_msgs.msg import UInt32
 from support.real_time.ros_bench import overrides
 
@@ -24,8 +24,8 @@ from hexapod_control.ros.message_types import TFMessage
 from hexapod_control.ros.parameters import ParameterError
 from hexapod_control.ros.qos import DISPLAY, LATCHED, LATCHED_TREE
 from hexapod_control.ros.row_messages import xyz
-from hexapod_control.ros.terrain_messages import Lens, depth_image, lens
-from hexapod_control.sim.depth_camera import DepthCamera
+from hexapod_control.ros.terrain_messages import Lens, cloud, depth_image, lens
+from hexapod_control.sim.depth_sensors import DepthCamera, Lidar3D
 from hexapod_control.sim.lidar import Lidar, lidar_position
 from hexapod_control.sim.terrain import WAY_START_M
 from hexapod_control.sim.world_settings import LidarSettings, WorldSettings
@@ -59,6 +59,18 @@ def test_scans_come_at_their_rate_with_all_fields_and_lidar_and_imu_have_their_f
         assert xyz(places[frame].transform.translation) == pytest.approx(expected)
 
 
+def test_clouds_of_the_3d_lidar_come_in_rings_at_their_rate(bench):
+    clouds = bench.listen(PointCloud2, "lidar/points", QoSProfile(depth=50))
+    bench.add(MujocoSimNode(parameter_overrides=overrides(tf_frame_prefix="a/", rings=16, ring_rays=90)))
+    bench.until(lambda: len(clouds) >= 6, seconds=10.0)
+    assert np.diff([seconds(each) for each in clouds]) == pytest.approx(0.1, abs=0.011)
+    assert clouds[-1].header.frame_id == "a/lidar_link"
+    points = cloud(clouds[-1], "x", "y", "z")
+    assert points.shape == (16, 90, 3)
+    behind = points[0, 0]  # the lowest ring, whose first ray points backwards
+    assert behind[0] < 0.0 and behind[1] == pytest.approx(0.0, abs=1e-6) and behind[2] < 0.0
+
+
 def test_a_collision_is_published_on_its_topic(bench, phantomx):
     counts = bench.listen(UInt32, "simulator/collisions", LATCHED)
     node = bench.add(MujocoSimNode(parameter_overrides=overrides(world="obstacles", seed=3)))
@@ -72,9 +84,9 @@ def test_a_collision_is_published_on_its_topic(bench, phantomx):
 
 def test_a_lidar_and_a_depth_camera_without_subscribers_cast_no_rays(bench, monkeypatch):
     node = bench.add(MujocoSimNode(parameter_overrides=overrides(depth_camera="mast")))
-    for sensor, cast in ((Lidar, "scan"), (DepthCamera, "frame")):
+    for sensor, cast in ((Lidar, "scan"), (DepthCamera, "frame"), (Lidar3D, "frame")):
         monkeypatch.setattr(sensor, cast, lambda *_: pytest.fail("cast rays"))
-    for topic in ("scan", "camera/depth/image_rect_raw"):
+    for topic in ("scan", "camera/depth/image_rect_raw", "lidar/points"):
         bench.until(lambda topic=topic: bench.probe.count_publishers(topic), what=topic)
     before = node.world.simulation.time
     bench.until(lambda: node.world.simulation.time > before + 0.3)

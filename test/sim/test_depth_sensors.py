@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated depth camera sees the world where it is, with the errors, the rate and the latency of a small sensor."""
+"""Simulated depth cameras and 3D lidars see the world where it is, with the errors, rate and latency of small sensors."""
 
 import dataclasses
 import math
@@ -9,12 +9,13 @@ import pytest
 
 from hexapod_control.core.robot import Camera
 from hexapod_control.core.sensing.cameras import USUAL_CAMERAS
-from hexapod_control.core.terrain.depth_image import depth_points
-from hexapod_control.sim.depth_camera import DepthCamera, true_terrain
+from hexapod_control.core.terrain.depth_image import cloud_points, depth_points
+from hexapod_control.sim.depth_sensors import DepthCamera, Lidar3D, true_terrain
+from hexapod_control.sim.lidar import lidar_position
 from hexapod_control.sim.simulation import Simulation
 from hexapod_control.sim.start_poses import standing_pose
 from hexapod_control.sim.terrain import WAY_START_M
-from hexapod_control.sim.world_settings import DepthSettings, WorldSettings
+from hexapod_control.sim.world_settings import DepthSettings, LidarSettings, WorldSettings
 
 pytestmark = pytest.mark.physics
 
@@ -130,6 +131,34 @@ def test_the_same_seed_has_the_same_errors_and_a_reset_begins_again(phantomx):
     assert len(first) == len(second) >= 5
     assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(first, second, strict=True))
     assert not np.array_equal(first[0], other[0], equal_nan=True)
+
+
+def test_a_lidar_sees_floor_and_risers_all_around(phantomx):
+    simulation = world(phantomx, "stairs", stair_rise=0.25)
+    frame = Lidar3D(phantomx[0], LidarSettings(), EXACT).frame(simulation)
+    assert frame.grid.shape == (LidarSettings().rings, LidarSettings().ring_rays, 3)
+    tall = heights(frame, simulation)
+    x, y, _ = frame.points_in_base.T
+    riser = (tall > 0.001) & (tall < 0.249) & (x > 0.3) & (x < WAY_START_M + 0.1) & (np.abs(y) < 0.3)
+    assert riser.sum() > 20
+    assert x[riser] == pytest.approx(WAY_START_M, abs=1e-5)
+    for side in (x < -0.3, y > 0.3, y < -0.3):
+        near = side & (np.hypot(x, y) < 0.5)
+        assert near.sum() > 100
+        assert np.median(tall[near]) == pytest.approx(0.0, abs=1e-5)
+
+
+def test_points_of_a_cloud_that_continue_no_surface_are_left_out(phantomx):
+    simulation = world(phantomx, "table", drop=0.4)
+    flying = DepthSettings(depth_noise=0.0, depth_missing=0.0, depth_flying=1.0)
+    wrong = []
+    for keep in (lambda grid: grid.reshape(-1, 3), cloud_points):
+        points = keep(Lidar3D(phantomx[0], LidarSettings(), flying).frame(simulation).grid)
+        z = points[np.hypot(points[:, 0], points[:, 1]) > 0.4, 2] + lidar_position(phantomx[0])[2]
+        z = z + simulation.reading().position[2]
+        wrong.append(np.count_nonzero((z > -0.39) & (z < -0.01)))
+    assert wrong[0] > 20
+    assert wrong[1] < 0.5 * wrong[0]
 
 
 def test_the_true_terrain_has_the_heights_of_the_world(phantomx):
