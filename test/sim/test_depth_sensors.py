@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated depth cameras and 3D lidars see the world where it is, with the errors, rate and latency of small sensors."""
+"""Simulated depth sensors see the world where it is, with the errors, the rate and the latency of small sensors."""
 
 import dataclasses
 import math
