@@ -246,9 +246,9 @@ def keep_in_reach(leg: int, foot: Foot, contact: FootContact, dt: float, reach: 
     before = contact.rising
     if speed > 0.0:  # the swing has moved the foot already: its rise of this tick is taken back and shortened
         start = foot.z - speed * dt
-        if not reach.includes(leg, foot, foot.z + REACH_MARGIN + speed * speed / (2.0 * RISE_BRAKING)):
+        speed = min(speed, max(before, 0.0) + CONTACT_DECELERATION * dt)  # a foot below its path is to catch up
+        if not reach.includes(leg, foot, start + speed * dt + REACH_MARGIN + speed * speed / (2.0 * RISE_BRAKING)):
             speed = min(speed, max(before - RISE_BRAKING * dt, 0.0))
-        speed = min(speed, max(before, 0.0) + CONTACT_DECELERATION * dt)
         foot.z = start + speed * dt
         foot.velocity = (vx, vy, speed)
     contact.rising = speed

@@ -236,6 +236,22 @@ def test_a_foot_in_the_air_starts_to_rise_with_bounded_acceleration_and_sinks_fr
     assert speeds == pytest.approx([0.2, 0.4, 0.5, 0.5, -0.4])
 
 
+def test_a_foot_that_was_held_below_its_path_catches_up_once_its_reach_allows():
+    """Of a path far above the foot the whole way is wanted in one tick; that speed says nothing about reach."""
+    path = 0.06
+    foot, contact, heights = Foot(0.1, 0.2, 0.02, Swing(0.5, 1.0, path)), FootContact(), []
+    for limit in [0.03] * 10 + [0.2] * 20:
+        foot.velocity = (0.0, 0.0, (path - foot.z) / DT)
+        foot.z = path
+        keep_in_reach(0, foot, contact, DT, ReachUpTo(limit))
+        heights.append(foot.z)
+        assert foot.z <= limit
+    assert max(heights[:10]) < 0.03 < heights[10] + 0.01
+    assert heights[-1] == pytest.approx(path)
+    rises = [after - before for before, after in pairwise(heights)]
+    assert max(after - before for before, after in pairwise(rises)) <= CONTACT_DECELERATION * DT * DT + 1e-9
+
+
 @pytest.mark.parametrize("state", [Dropping(0.2, 0.05, 0.0, 0.0, 0.0, end=0.08), Swing(0.5, 1.0, 0.1)])
 def test_a_foot_above_its_reach_comes_down_into_it_and_so_does_the_end_of_a_drop(state):
     foot = Foot(0.1, 0.2, 0.1, state)
