@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import cmath
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
@@ -46,7 +46,7 @@ from hexapod_control.core.kinematics.leg_kinematics import (
     solve_leg,
 )
 from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
-from hexapod_control.core.robot import Leg, Matrix, Point, Robot, Vector, interpolated
+from hexapod_control.core.robot import Leg, Matrix, Point, Robot, Vector
 from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.core.workspace.strides.stride_table import Disc
 
@@ -71,8 +71,8 @@ OUTSIDE_COST = 2.0  # per metre that a stance would end outside of the disc
 AHEAD = tuple(0.01 * k for k in range(1, 9))  # [m] ahead of a foothold, where a step up counts ...
 RISE_MARGIN = 0.03  # [m] by which the foot has to rise above it where it lifts off
 STEP_COST = 0.08  # [m] of a foothold from which it cannot
-PATH_POINTS = 12  # of the path of a swing, at which the height of the ground is looked up
-PATH_HALF_WIDTH = 0.012  # [m]
+PATH_SHARES = np.linspace(0.0, 1.0, 13)  # of the path of a swing, at which the height of the ground is looked up
+PATH_SIDES = np.array([[-0.012], [0.0], [0.012]])  # [m] beside it, where it is, too
 FOLLOWING = 0.5  # share of the height of a foothold by which the plane of the feet follows it
 LEG_POINTS = (0.2, 0.36, 0.52, 0.68, 0.84, 1.0)  # of the tibia, from the foot to the knee
 FEMUR_POINTS = (0.35, 0.7)  # from the knee to the body
@@ -181,7 +181,7 @@ class GroundView:
         u, v, w = cls(grid, rotation, (0.0, 0.0, 0.0)).to_odom(-x, -y, -z)
         a, b, c = base[1].tolist()
         view = cls(grid, rotation, (a + u, b + v, c + w), start, radius)
-        errors = [error for error in map(view.error, standing) if math.isfinite(error)]
+        errors = [error for error in map(view.error, standing) if error == error]  # known
         return replace(view, origin=(a + u, b + v, c + w + median(errors))) if errors else view
 
     def moved(self, before: FramePose, after: FramePose) -> GroundView:
@@ -198,6 +198,16 @@ class GroundView:
             return height
         return self._felt(x, y)
 
+    def heights(self, x: Array, y: Array) -> Array:
+        """As `height` for points, in their shape."""
+        heights = self.grid.heights(x, y)
+        return self._with_felt(heights, x, y) if self.radius > 0.0 and np.isnan(heights).any() else heights
+
+    def _with_felt(self, heights: Array, x: Array, y: Array) -> Array:
+        """Heights [m] at points [m] of odom; where they are unknown, near the start, those of the plane of the feet."""
+        near = np.hypot(x - self.start[0], y - self.start[1]) < self.radius
+        return np.where(np.isnan(heights) & near, self._felt(x, y), heights)
+
     def _felt(self, x: Coordinate, y: Coordinate) -> Coordinate:
         """Height [m] of the plane of the feet at points [m] of odom."""
         a, b, c = (row[2] for row in self.rotation)
@@ -209,9 +219,7 @@ class GroundView:
         cell = self.grid.cell
         if self.radius > 0.0 and math.isnan(heights.max()):
             steps = cell * np.arange(len(heights))
-            across, up = np.meshgrid(x + steps, y + steps)
-            near = np.hypot(across - self.start[0], up - self.start[1]) < self.radius
-            heights = np.where(np.isnan(heights) & near, self._felt(across, up), heights)
+            heights = self._with_felt(heights, *np.meshgrid(x + steps, y + steps))
         return Window(heights, x, y, cell)
 
     def is_plane(self, window: Window) -> bool:
@@ -229,8 +237,8 @@ class GroundView:
         x, y, z = self.to_odom(*foot)
         return self.grid.height(x, y) - z
 
-    def to_odom(self, x: float, y: float, z: float) -> Vector:
-        """A point [m] of base_footprint in odom."""
+    def to_odom(self, x: Coordinate, y: Coordinate, z: Coordinate) -> tuple[Coordinate, Coordinate, Coordinate]:
+        """A point [m] of base_footprint, or arrays of points, in odom."""
         (a, b, c), (d, e, f), (g, h, i) = self.rotation
         u, v, w = self.origin
         return u + a * x + b * y + c * z, v + d * x + e * y + f * z, w + g * x + h * y + i * z
@@ -339,8 +347,8 @@ class FootholdChooser:
         if max(np.abs(z).max(), places.rough.max()) < EVEN:  # False with NaN
             return EVEN_GROUND
         center = complex(*step.disc.center)
-        landing = _moved(exp(twist, -step.until), x + 1j * y)
-        leaving = _moved(exp(twist, -step.stance), landing)
+        landing = moved(exp(twist, -step.until), x + 1j * y)
+        leaving = moved(exp(twist, -step.stance), landing)
         inside = np.abs(landing - center) <= radius
         known = np.isfinite(z)
         suitable = inside & (places.rough <= ROUGHNESS) & (places.slope <= STEEPEST)  # False with NaN
@@ -358,7 +366,7 @@ class FootholdChooser:
         # The body will have followed the feet: heights above its plane at touch-down.
         height = (1.0 - FOLLOWING) * (z - a * x - b * y - c)
         order = np.argsort(np.where(suitable, cost, math.inf), kind="stable")[: min(TRIED, np.count_nonzero(suitable))]
-        tried = [
+        tried = (
             _Tried(
                 float(cost[k]),
                 (float(places.x[k]), float(places.y[k]), float(places.z[k])),
@@ -366,14 +374,14 @@ class FootholdChooser:
                 *((float(p.real), float(p.imag), float(height[k])) for p in (landing[k], leaving[k])),
             )
             for k in order.tolist()
-        ]
+        )
         found = self._best(view, step.leg, tried, twist, placement)
         if isinstance(found, NoFoothold):
             return Missing(found, _drop(z[inside & known]))
         return Foothold(found, self._path(view, step.foot, found) if step.level is None else ())
 
     def _best(
-        self, view: GroundView, row: int, tried: Sequence[_Tried], twist: Twist, placement: Placement
+        self, view: GroundView, row: int, tried: Iterable[_Tried], twist: Twist, placement: Placement
     ) -> Vector | NoFoothold:
         """The best of places in the order of their costs, in odom [m], or why a leg (row) cannot stand on any."""
         found: Vector | None = None
@@ -510,17 +518,15 @@ class FootholdChooser:
         """Greatest heights [m] above the plane along the way from a foot in base_footprint to a goal [m] in odom."""
         start = view.to_odom(*foot)
         length = max(math.dist(start[:2], goal[:2]), 1e-6)
-        aside = (PATH_HALF_WIDTH * (start[1] - goal[1]) / length, PATH_HALF_WIDTH * (goal[0] - start[0]) / length)
-        path = []
-        for k in range(PATH_POINTS + 1):
-            x, y, z = interpolated(start, goal, k / PATH_POINTS)
-            seen = [view.height(x + side * aside[0], y + side * aside[1]) for side in (-1.0, 0.0, 1.0)]
-            height = max((height for height in seen if height == height), default=z)  # unknown: as the way there
-            path.append(view.to_footprint(x, y, height)[2])
+        x, y, z = (a + PATH_SHARES * (b - a) for a, b in zip(start, goal, strict=True))
+        across, up = (PATH_SIDES * side / length for side in (start[1] - goal[1], goal[0] - start[0]))
+        seen = np.fmax.reduce(view.heights(x + across, y + up))
+        ground = np.where(np.isnan(seen), z, seen)  # unknown: as the way there
+        path: list[float] = view.to_footprint(x, y, ground)[2].tolist()
         return tuple(path)
 
 
-def _moved(pose: Pose, points: ComplexArray) -> ComplexArray:
+def moved(pose: Pose, points: ComplexArray) -> ComplexArray:
     """Points x + i y [m] after a planar motion."""
     moved: ComplexArray = complex(pose.x, pose.y) + cmath.exp(1j * pose.yaw) * points
     return moved

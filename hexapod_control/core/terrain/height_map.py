@@ -109,6 +109,8 @@ class TerrainGrid:
         columns = np.rint((np.asarray(x, dtype=float) - self.origin[0]) / self.cell)
         rows = np.rint((np.asarray(y, dtype=float) - self.origin[1]) / self.cell)
         inside = (rows >= 0) & (rows < layer.shape[0]) & (columns >= 0) & (columns < layer.shape[1])
+        if inside.all():
+            return layer[rows.astype(int), columns.astype(int)]
         found = layer[np.where(inside, rows, 0).astype(int), np.where(inside, columns, 0).astype(int)]
         return np.where(inside, found, np.nan)
 

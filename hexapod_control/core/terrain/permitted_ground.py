@@ -33,9 +33,8 @@ def forbidden(view: GroundView, robot: Robot, at: Vector, *, unknown: bool) -> M
     reach = robot.foot_radius + EDGE_MARGIN
     heights, first_x, first_y, cell = view.window((x, y), reach)
     steps = cell * np.arange(len(heights))
-    columns, rows = np.meshgrid(first_x + steps - x, first_y + steps - y)
-    under = np.hypot(columns, rows) <= max(reach, cell)
-    ground = heights[under] - z
+    away = np.add.outer((first_y + steps - y) ** 2, (first_x + steps - x) ** 2)
+    ground = heights[away <= max(reach, cell) ** 2] - z
     known = np.isfinite(ground)
     farthest = float(ground[known][np.abs(ground[known]).argmax()]) if known.any() else math.nan
     if abs(farthest) > EDGE_DROP:  # False with NaN

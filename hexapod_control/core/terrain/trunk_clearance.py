@@ -16,7 +16,7 @@ import numpy as np
 
 from hexapod_control.core.kinematics.se2 import Twist, exp
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.terrain.foothold_choice import GroundView
+from hexapod_control.core.terrain.foothold_choice import GroundView, moved
 
 CLEARANCE = 0.01  # [m] between the trunk and the ground
 MOST_RAISED = 0.3  # of the walk height
@@ -34,13 +34,9 @@ def raise_over(view: GroundView, robot: Robot, height: float, twist: Twist, cycl
     body = robot.body
     underside = height + body.center[2] - 0.5 * body.size[2]
     corners = [(body.center[0] + a * body.size[0], body.center[1] + b * body.size[1]) for a in SIDES for b in SIDES]
-    points = [*corners, *(leg.hip[:2] for leg in robot.legs)]
-    way = [exp(twist, share * cycle) for share in WAY_SHARES]
-    x, y, _ = np.array([view.to_odom(*pose.apply(*point), 0.0) for pose in way for point in points]).T
-    heights = view.grid.heights(x, y)
-    known = np.isfinite(heights)
-    if not known.any():
-        return 0.0
-    highest = float(np.max(view.to_footprint(x[known], y[known], heights[known])[2]))
-    wanted = math.ceil((highest + CLEARANCE - underside) / RAISE_STEP) * RAISE_STEP
-    return min(max(wanted, 0.0), math.floor(MOST_RAISED * robot.walk.height / RAISE_STEP) * RAISE_STEP)
+    points = np.array([*corners, *(leg.hip[:2] for leg in robot.legs)]) @ (1.0, 1.0j)
+    way = np.concatenate([moved(exp(twist, share * cycle), points) for share in WAY_SHARES])
+    x, y, _ = view.to_odom(way.real, way.imag, np.zeros(len(way)))
+    highest = float(np.fmax.reduce(view.to_footprint(x, y, view.grid.heights(x, y))[2], initial=-math.inf))
+    wanted = math.ceil(max(highest + CLEARANCE - underside, 0.0) / RAISE_STEP) * RAISE_STEP
+    return min(wanted, math.floor(MOST_RAISED * robot.walk.height / RAISE_STEP) * RAISE_STEP)

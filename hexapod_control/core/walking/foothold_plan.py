@@ -189,7 +189,8 @@ class FootholdPlan(Copyable):
         `explores` is whether feet may probe ground that is unknown; it needs contacts.
         """
         motion = walk.motion
-        self._probe(dt, walk, touching)
+        if explores or self._unsupported is not None or any([time is not None for time in self._probing]):
+            self._probe(dt, walk, touching)
         self._return(dt, walk)
         if motion.running:
             self._borne = ()
@@ -201,14 +202,15 @@ class FootholdPlan(Copyable):
             return
         self._since = tuple(since + dt for since in self._since)
         self._ask_again(dt, walk)
-        if self._checked != self.grid.time:
+        # While it is driven, feet return to them only after a deadlock, see `mishap_response`.
+        if self._checked != self.grid.time and (walk.speed.command.is_zero or not motion.running):
             self._checked = self.grid.time
             walk.forbidden = self.forbidden_neutral(walk)
         if not (walk.stepping or motion.any_in_air):  # the feet stay where they have found a place
             return
         landed = self._landed(motion, touching)
         due = self._due(walk)
-        if not landed and not due and all(found is None or _even(found) for found in self._chosen):
+        if not landed and not due and all([found is None or _even(found) for found in self._chosen]):
             return  # nothing has changed since the last tick
         standing = [
             foot.at
@@ -254,8 +256,9 @@ class FootholdPlan(Copyable):
         unknown is forbidden, too.
         """
         view = self._view(placement, standing) if self.sight is Sight.USED else None
-        if view is None:
-            return None
+        return None if view is None else self._forbidden(view, at, unknown=unknown)
+
+    def _forbidden(self, view: GroundView, at: Vector, *, unknown: bool = True) -> Missing | None:
         place = view.to_odom(*at)[:2]
         borne = any(math.dist(place, foot) < self.robot.foot_radius for foot in self._borne)
         return None if borne else forbidden(view, self.robot, at, unknown=unknown)
@@ -269,10 +272,11 @@ class FootholdPlan(Copyable):
         """The legs, by row, whose neutral foothold the map does not permit, except those that stand there."""
         feet = walk.motion.feet
         standing = [foot.at for foot in feet if foot.state.planted]
+        view = self._view(walk.body.placement, standing) if self.sight is Sight.USED else None
         found = {}
         for leg, (foot, (x, y)) in enumerate(zip(feet, walk.regions.footholds, strict=True)):
             there = foot.state.planted and math.dist((foot.x, foot.y), (x, y)) < self.robot.foot_radius
-            missing = None if there else self.forbids(walk.body.placement, standing, (x, y, 0.0))
+            missing = None if there or view is None else self._forbidden(view, (x, y, 0.0))
             if missing is not None:
                 found[leg] = missing
         return found

@@ -264,6 +264,7 @@ def respond(state: PlannerState, plan: TickPlan, dt: float, context: PlannerCont
     if feedback.progress.refused.mishap is not None and not state.lies_down and not state.walk.speed.halted:
         state.walk.halt()
     if (deadlock := context.limiter.deadlock) is not None and deadlock.legs is not None:
+        state.walk.forbidden = context.footholds.forbidden_neutral(state.walk)
         state.walk.halt(deadlock=deadlock.legs)
     return _stopped_for_stuck_leg(state, context)
 

@@ -26,6 +26,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.gait_clock import GaitClock
 from hexapod_control.core.gait.swing_trajectory import (
@@ -141,6 +143,17 @@ TOPS = (0.35, 0.475, 0.6)
 DESCENT_END = 0.95
 OVER_TERRAIN = tuple(SwingTiming(*travel, top, DESCENT_END) for travel in TRAVELS for top in TOPS)
 _OVER = [k / 24 for k in range(1, 24)]
+# Of each timing (row) at each of these progresses: share of the travel, share of the lift, whether it still rises
+_TRAVELLED, _LIFTED, _RISING = (
+    np.array([[share(timing, u) for u in _OVER] for timing in OVER_TERRAIN])
+    for share in (
+        SwingTiming.travel_share,
+        lambda timing, u: lift(timing.lift_progress(u), 1.0),
+        lambda timing, u: timing.lift_progress(u) < 0.5,
+    )
+)
+_LIFTED[(_TRAVELLED <= 0.0) | (_TRAVELLED >= 1.0)] = np.inf  # where it stands no lift is needed
+_ABOVE_PATH = CLEARANCE * np.minimum(1.0, 8.0 * np.minimum(_TRAVELLED, 1.0 - _TRAVELLED))  # [m] less near its ends
 
 
 def swing_over(
@@ -153,21 +166,13 @@ def swing_over(
     travels; and a long way down takes longer than a short way up.
     """
     ends = max(base, end)
+    heights = np.array(path)
+    at = _TRAVELLED * (len(path) - 1)
+    needed = np.maximum(heights[np.floor(at).astype(int)], heights[np.ceil(at).astype(int)]) + _ABOVE_PATH
+    low = np.where(_RISING, base, end)
+    tops = np.maximum((low + (needed - low) / _LIFTED).max(axis=1), ends + least)
     found = (math.inf, 0.0, OVER_TERRAIN[0])
-    for timing in OVER_TERRAIN:
-        top = ends + least
-        for u in _OVER:
-            travelled = timing.travel_share(u)
-            if not 0.0 < travelled < 1.0:
-                continue
-            at = travelled * (len(path) - 1)
-            # Near its ends the foot is as low as where it stands.
-            clearance = CLEARANCE * min(1.0, 8.0 * travelled, 8.0 * (1.0 - travelled))
-            needed = max(path[math.floor(at)], path[math.ceil(at)]) + clearance
-            lift_progress = timing.lift_progress(u)
-            from_here = base if lift_progress < 0.5 else end
-            if needed > from_here:
-                top = max(top, from_here + (needed - from_here) / lift(lift_progress, 1.0))
+    for timing, top in zip(OVER_TERRAIN, tops.tolist(), strict=True):
         along = PEAK_TRAVEL_SPEED * length / (timing.travel_end - timing.travel_start)
         up = 0.5 * math.pi * max((top - base) / timing.top, (top - end) / (timing.descent_end - timing.top))
         found = min(found, (math.hypot(along, up), top - ends, timing))
