@@ -157,8 +157,6 @@ class HeightReach(NamedTuple):
 SEARCH_SPEED = 0.15  # [m/s] at which a foot without contact sinks
 # [m/s] the same on a steep slope: a contact is known 0.05 to 0.1 s late, and a fast foot pushes the body off the others
 LANDING_SPEED = 0.08  # of a foot that has not touched yet, within ROUGH_HEIGHT of where it was to touch down
-SPARE_SPEED = 0.02  # of one that has lost contact while enough others support the robot ...
-SPARE_TIME_S = 0.4  # ... for this long
 SEARCH_ACCELERATION = 6.0  # [m/s^2] of the foot when the search begins
 TOUCH_DOWN_DELAY_S = 0.03  # without contact, after which a foot that has just landed on flat ground searches ...
 LOST_CONTACT_DELAY_S = 0.1  # ... and one that has already had contact
@@ -202,7 +200,8 @@ def search_ground(
 
     `leaving` is true for a foot that is not to search: it is due to lift off soon, or has found the ground of a robot
     that stands; `roughness` (0 to 1) shortens the delay; `depth` [m] is the limit below the plane. With `gentle` (0 to
-    1) it is slow near the ground; `spare`: the others support the robot.
+    1) it is slow near the ground; `spare`: the others support the robot. Then a foot that has touched does not search:
+    it would push the others off, which would search in turn.
 
     The sinking speed follows a goal with bounded acceleration. The goal stops the foot at its limit: with a
     deceleration a it may be sqrt(2 a r) when r remains, and less than r / dt so that the last tick does not overshoot.
@@ -221,15 +220,13 @@ def search_ground(
     # Out of reach, as the body has moved: back towards the plane, up (a negative sinking speed) from a hole.
     if foot.z and not reach.includes(leg, foot, foot.z + math.copysign(SEARCH_REACH_MARGIN, foot.z)):
         goal = math.copysign(min(SEARCH_SPEED, abs(foot.z) / dt), foot.z)
-    elif not touches and not leaving and (speed or contact.without_contact > delay):
+    elif not (touches or leaving or (spare and contact.touched)) and (speed or contact.without_contact > delay):
         remaining = foot.z - max(-depth, contact.lowest)
         # the way in this tick, and that of braking from full speed after it
         ahead = SEARCH_REACH_MARGIN + SEARCH_SPEED * (dt + SEARCH_SPEED / (2.0 * CONTACT_DECELERATION))
         if remaining > 0.0 and reach.includes(leg, foot, foot.z - ahead):
             most = SEARCH_SPEED
-            if contact.touched and spare and contact.without_contact < SPARE_TIME_S:
-                most += gentle * (SPARE_SPEED - SEARCH_SPEED)
-            elif not contact.touched and abs(foot.z - contact.expected) < ROUGH_HEIGHT:
+            if not contact.touched and abs(foot.z - contact.expected) < ROUGH_HEIGHT:
                 most += gentle * (LANDING_SPEED - SEARCH_SPEED)
             goal = min(most, math.sqrt(2.0 * CONTACT_DECELERATION * remaining), remaining / dt)
     # A foot that still rises brakes as one that has touched; the start of a search must not pull at the leg.
