@@ -35,8 +35,8 @@ from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.swing_trajectory import SMOOTH, SwingTiming
 from hexapod_control.core.kinematics.body_pose import Placement
 from hexapod_control.core.kinematics.fits import fit_plane
-from hexapod_control.core.kinematics.leg_kinematics import LegJoints, solve_leg
-from hexapod_control.core.kinematics.whole_body import ball_center_and_joints, rolling_shift
+from hexapod_control.core.kinematics.leg_kinematics import LegJoints
+from hexapod_control.core.kinematics.whole_body import ball_center_and_joints
 from hexapod_control.core.robot import Robot, Vector
 from hexapod_control.core.statics.static_stability import MIN_SUPPORTING_FEET
 from hexapod_control.core.walking.foot import STANCE, Dropping, Foot, Swing
@@ -138,18 +138,17 @@ class HeightReach(NamedTuple):
     def includes(self, leg: int, foot: Foot, height: float) -> bool:
         """Returns True if a foot can be at a height [m]; a planted foot at the other end of its stance, too."""
         robot = self.robot
-        body = robot.legs[leg]
-        before = self.joints[leg]
+        places = [(foot.x, foot.y)]
+        if foot.state.planted:
+            x, y = self.strides.disc(leg, foot.region).center
+            places.append((2.0 * x - foot.x, 2.0 * y - foot.y))
         lift = height - robot.walk.preload
-        if not foot.state.planted:
-            place = foot.x, foot.y
-            return ball_center_and_joints(body, place, lift, self.placement, robot.foot_radius, before)[1][1] is None
-        # It stands: the joints of now tell the rolling of its ball here, and nearly so at the other end.
-        along, across = rolling_shift(body, before, self.placement, robot.foot_radius)
-        x, y = self.strides.disc(leg, foot.region).center
-        for at_x, at_y in ((foot.x, foot.y), (2.0 * x - foot.x, 2.0 * y - foot.y)):
-            ball = self.placement.to_base(at_x + along, at_y + across, lift + robot.foot_radius)
-            if solve_leg(body, ball, before)[1] is not None:
+        for place in places:
+            # From the joints of now the ball's rolling is known to 0.6 mm at the other end: less than the margins.
+            _, (_, reason, _) = ball_center_and_joints(
+                robot.legs[leg], place, lift, self.placement, robot.foot_radius, self.joints[leg]
+            )
+            if reason is not None:
                 return False
         return True
 

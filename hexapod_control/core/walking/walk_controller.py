@@ -22,6 +22,7 @@ A motion file has another end: `MotionPlayer.finish_cycle`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -61,6 +62,7 @@ from hexapod_control.core.workspace.strides.stride_table import Strides
 RAISED_LIFTS = (1.5, 1.25)  # factors on the lift height of a lagging leg; the first one in reach is used
 SLACK_LAGS = 2.4  # slack of a foot in friction lags: two, and the play of gears
 WAITING_SHARE = 0.3  # share of the speed while a lift-off waits
+CROUCH_RAD = math.radians(15.0), math.radians(22.0)  # slopes, up to which the body is high again, and from which low
 NEUTRAL_TOLERANCE = 0.005  # [m] distance from its neutral foothold above which a foot of a standing robot steps
 STOP_TOLERANCE = 2 * NEUTRAL_TOLERANCE / 5  # [m] distance of all feet from their footholds at which the clock stops
 
@@ -163,6 +165,7 @@ class WalkController(Copyable):
         """Returns guided feet to their neutral footholds, and then moves the body to a pose."""
         self.release()
         self.body.raise_by(0.0)
+        self.body.crouch(False)
         if self.motion.guiding:
             self.body.request_later(pose)
         else:
@@ -297,8 +300,9 @@ class WalkController(Copyable):
         self._change_speed(dt, limit, strides)
         motion.twist_is_zero = speed.command.is_zero and speed.twist.is_zero
         motion.note_slope(body.slope)
+        self._crouch()
         # Legs that hold their loads do not give way on a slope, see `HeldLoads`.
-        left = 1.0 if motion.terrain is None else 1.0 - motion.terrain.steepness
+        left = 1.0 - motion.steepness
         slope = (left * body.slope[0], left * body.slope[1]) if motion.running else LEVEL
         gait = motion.clock.gait  # read again, as it may have changed
         drift = self._capabilities.drift.get(gait.name, ZERO)
@@ -330,6 +334,16 @@ class WalkController(Copyable):
         x, y, turn = self._correction
         speed = twist.foot_speed(self._foothold_radius)
         return Twist(twist.vx + x * speed, twist.vy + y * speed, twist.wz + turn * speed)
+
+    def _crouch(self) -> None:
+        """Lowers the body where it walks up a steep slope: else the upper feet bear little, and slide as they land."""
+        roll, pitch = self.body.slope
+        steep = self.motion.steepness * math.hypot(roll, pitch)
+        x, y, _ = self.wanted
+        if steep <= CROUCH_RAD[0] and not self.speed.command.is_zero:
+            self.body.crouch(False)
+        elif steep >= CROUCH_RAD[1] and roll * y > pitch * x:
+            self.body.crouch(True)
 
     def _change_speed(self, dt: float, limit: SpeedLimit, strides: Strides) -> None:
         """Ramps twist and swings towards the limit, slowed by the region guard and by waiting lift-offs."""

@@ -340,6 +340,23 @@ def test_the_body_becomes_level_on_a_tilted_plane(name, slope, command):
     assert math.hypot(*level(planner, slope, 5.0, command)[-1]) < math.radians(0.3)
 
 
+@pytest.mark.parametrize(("pitch_deg", "low"), [(-25.0, True), (25.0, False), (-10.0, False)])  # up, down, gentle
+def test_up_a_steep_slope_the_body_is_lower_until_it_sits_down(pitch_deg, low):
+    planner = adaptive_planner(adaptation=Adaptation(touch_down=True, levelling=True))
+    before = walk_of(planner).body.height
+    for k in range(round(4.0 / DT)):
+        tilt = walk_of(planner).body.tilt
+        planner.sensors.imu.take((tilt[0], math.radians(pitch_deg) + tilt[1], 1e-6 * k))
+        planner.sensors.contacts.take([5.0 if foot.planted else 0.0 for foot in feet(planner)])
+        planner.command(FORWARD)
+        planner.step(DT)
+    assert (walk_of(planner).body.height < 0.9 * before) is low
+    planner.sit()
+    for _ in range(round(6.0 / DT)):
+        planner.step(DT)
+    assert planner.view.walk is None
+
+
 def test_the_body_tilts_at_twice_the_error_per_second_and_with_bounded_acceleration():
     left = np.array([pitch for _, pitch in level(adaptive_planner(adaptation=LEVEL), (0.0, -0.1), 3.0, ZERO)])
     rates = np.diff(left) / DT

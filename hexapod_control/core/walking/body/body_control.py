@@ -360,6 +360,9 @@ def _difference(a: Point, b: Point) -> Point:
     return a[0] - b[0], a[1] - b[1]
 
 
+CROUCH_SHARE = 0.25  # of the walk height, by which the body is lower on steep ground
+
+
 class BodyControl(Copyable):
     """Pose, sway and tilt of the body; `step` advances pose and tilt by one tick."""
 
@@ -367,6 +370,7 @@ class BodyControl(Copyable):
     _requested: BodyPose  # by the operator
     _shift: Point  # [m] (x, y) added to the requested pose
     _raised: float  # [m] added to its height, over ground that is seen
+    _low: bool  # whether its height is less, on steep ground
     temporary: bool  # whether a temporary pose replaces the requested one
 
     def __init__(self, capabilities: Capabilities, pose: BodyPose) -> None:
@@ -377,6 +381,7 @@ class BodyControl(Copyable):
         self._requested = pose
         self._shift = (0.0, 0.0)
         self._raised = 0.0
+        self._low = False
         self.sway = BodySway(self.feasibility)
         self.temporary = False
         self.levelling: BodyLevelling | None = None  # None: the body is parallel to the ground
@@ -456,6 +461,12 @@ class BodyControl(Copyable):
             self._raised = height
             self.pose.request(self._wanted)
 
+    def crouch(self, low: bool) -> None:
+        """Takes CROUCH_SHARE from the height of the requested pose from now on, or no longer."""
+        if low is not self._low and not self.temporary:
+            self._low = low
+            self.pose.request(self._wanted)
+
     @property
     def requested_height(self) -> float:
         """Height [m] of base_link above the ground in the requested pose."""
@@ -464,7 +475,7 @@ class BodyControl(Copyable):
     @property
     def _wanted(self) -> BodyPose:
         pose = _shifted(self._requested, self._shift)
-        return pose._replace(z=pose.z + self._raised)
+        return pose._replace(z=pose.z + self._raised - self._low * CROUCH_SHARE * self._height)
 
     def sense(self, tilt: Tilt | None) -> None:
         """Processes the measured roll and pitch [rad] of the body; None if unknown or levelling is off."""

@@ -421,6 +421,11 @@ class FootMotion(Copyable):
             uneven = any([seen is not None and not seen.even for seen in self.seen])
             self.terrain.steepness = 0.0 if uneven else steepness(slope)
 
+    @property
+    def steepness(self) -> float:
+        """How steep the ground is that the feet feel, from 0 to 1."""
+        return 0.0 if self.terrain is None else self.terrain.steepness
+
     def follow_terrain(self, dt: float, reach: HeightReach) -> None:
         """Makes the feet follow the ground for `dt` [s], after a step; `reach` limits their heights."""
         if self.terrain is not None:
