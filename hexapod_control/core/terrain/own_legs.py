@@ -53,16 +53,24 @@ def _passed(sights: Array, starts: Array, ends: Array, distances: Array) -> NDAr
     Source: C. Ericson, Real-Time Collision Detection, section 5.1.9, as `segment_distance` of leg_clearance.
     """
     along = ends - starts
-    uu = np.maximum((sights * sights).sum(axis=1), 1e-12)[:, np.newaxis]
-    vv = np.maximum((along * along).sum(axis=1), 1e-12)
-    ww = (starts * starts).sum(axis=1)
-    vw = -(along * starts).sum(axis=1)
-    uv = sights @ along.T
-    uw = -sights @ starts.T
+    middles = 0.5 * (starts + ends)
+    lengths = np.sqrt((sights * sights).sum(axis=1))
+    away = np.linalg.norm(middles, axis=1)
+    # Only lines that meet the ball about a segment and its distance: those near enough to the line to its middle.
+    balls = np.minimum((0.5 * np.linalg.norm(along, axis=1) + distances) / np.maximum(away, 1e-9), 1.0)
+    least = np.where(balls < 1.0, away * np.sqrt(1.0 - balls * balls), -np.inf)
+    rows, columns = np.nonzero(sights @ middles.T >= np.outer(lengths, least) - 1e-12)
+    uu = np.maximum(lengths * lengths, 1e-12)[rows]
+    vv = np.maximum((along * along).sum(axis=1), 1e-12)[columns]
+    ww = (starts * starts).sum(axis=1)[columns]
+    vw = -(along * starts).sum(axis=1)[columns]
+    uv = (sights @ along.T)[rows, columns]
+    uw = -(sights @ starts.T)[rows, columns]
     determinant = np.maximum(uu * vv - uv * uv, 1e-15 * uu * vv)
     s = np.clip((uv * vw - uw * vv) / determinant, 0.0, 1.0)
     t = np.clip((uv * s + vw) / vv, 0.0, 1.0)
     s = np.clip((uv * t - uw) / uu, 0.0, 1.0)
     squares = ww + s * (s * uu + 2.0 * uw - 2.0 * t * uv) + t * (t * vv - 2.0 * vw)
-    near: NDArray[np.bool_] = ((squares < distances**2) & (s > 0.0)).any(axis=1)
+    near = np.zeros(len(sights), dtype=bool)
+    near[rows[(squares < distances[columns] ** 2) & (s > 0.0)]] = True
     return near
