@@ -54,12 +54,16 @@ UNSURE = 0.05  # [m] deviation of the ground from which it is none
 EDGE_MARGIN = 0.008  # [m] between the ball of a foot and an edge
 ROUGHNESS = 0.005  # [m] greatest distance of the ground under a foot from a plane: a step that is not fitted
 STEEPEST = math.tan(math.radians(42.0))  # of the ground under a foot
+SLOPING = math.tan(math.radians(12.0))  # from which on a slope has to continue around the foot: else it is ...
+BENT = 0.006  # [m] least distance of the ground around a foot from the plane under it, at a step that the map blurs ...
+BLURRED_COST = 0.06  # [m] of a place at such a step
 LEG_MARGIN = 0.012  # [m] of femur and tibia above the ground
 WIDE_EDGE = 0.015  # [m] beyond EDGE_MARGIN, in which edges count: down ...
 EDGE_DROP = 0.02  # [m] from this height on, and up if higher than the middle of the foot: the shank meets it ...
 EDGE_COST = 0.03  # [m] as the foot gets elsewhere on the map, by errors of its joints, slip and drift of odom
 WIDE = 0.03  # [m] up to which more of it is better ...
-NARROW_COST = 1.5  # ... per metre that is missing
+NARROW_COST = 1.5  # ... per metre that is missing; also of that above the ground beside the leg, up to as much
+BESIDE = 0.015  # [m] beside femur and tibia, in which the ground counts as beside them: feet and map err
 EVEN = 0.004  # [m] height up to which the ground counts as the plane of the feet
 HYSTERESIS = 0.012  # [m] by which a new foothold has to be nearer to the nominal one ...
 HYSTERESIS_IN_AIR = 0.03  # [m] ... and for a foot on its way, whose path was planned to the one chosen before
@@ -70,7 +74,8 @@ TRIED = 24  # candidates, nearest first, for which reach and clearance are compu
 OUTSIDE_COST = 2.0  # per metre that a stance would end outside of the disc
 AHEAD = tuple(0.01 * k for k in range(1, 9))  # [m] ahead of a foothold, where a step up counts ...
 RISE_MARGIN = 0.03  # [m] by which the foot has to rise above it where it lifts off
-STEP_COST = 0.08  # [m] of a foothold from which it cannot
+STEP_COST = 0.08  # [m] of a foothold from which it cannot ...
+OVER = 0.02  # [m] ... or to which the foot cannot come from so much above it, before the body has followed
 PATH_SHARES = np.linspace(0.0, 1.0, 13)  # of the path of a swing, at which the height of the ground is looked up
 PATH_SIDES = np.array([[-0.012], [0.0], [0.012]])  # [m] beside it, where it is, too
 FOLLOWING = 0.5  # share of the height of a foothold by which the plane of the feet follows it
@@ -124,6 +129,7 @@ class _Cells(NamedTuple):
     around: NDArray[np.intp]  # (k, m) the same of the cells under and around it
     fit: Array  # (n, 3) of heights: mean, and slope along columns and rows, per cell
     plane: Array  # (3, n) back to heights
+    wide_plane: Array  # (3, m) to heights of the cells around
 
 
 @lru_cache(maxsize=32)
@@ -132,12 +138,12 @@ def _cells(size: int, sole: tuple[tuple[int, int], ...], wide: tuple[tuple[int, 
     margin = max(wide)[0]
     rows, columns = (index.ravel() for index in np.mgrid[margin : size - margin, margin : size - margin])
     middles = (rows * size + columns)[:, None]
-    offsets = np.array(sole)
     under, around = (middles + np.array(cells) @ (size, 1) for cells in (sole, wide))
     # Least squares of a plane about the middle of the sole, which is symmetrical
-    y, x = offsets.T.astype(float)
+    (y, x), (v, u) = (np.array(cells).T.astype(float) for cells in (sole, wide))
     fit = np.stack((np.full(len(x), 1.0 / len(x)), x / (x @ x), y / (y @ y)), axis=1)
-    return _Cells(columns, rows, under, around, fit, np.stack((np.ones(len(x)), x, y)))
+    planes = (np.stack((np.ones(len(x)), x, y)), np.stack((np.ones(len(u)), u, v)))
+    return _Cells(columns, rows, under, around, fit, *planes)
 
 
 class Window(NamedTuple):
@@ -147,6 +153,21 @@ class Window(NamedTuple):
     x: float  # [m] of the first cell
     y: float
     cell: float  # [m]
+
+    def highest(self, within: float) -> Window:
+        """The window with the greatest height within a distance [m] of each cell, to a cell, along x and y."""
+        heights = self.heights.copy()
+        for _ in range(round(within / self.cell)):
+            for line in (heights, heights.T):
+                line[1:-1] = np.fmax(np.fmax(line[:-2], line[1:-1]), line[2:])
+        return self._replace(heights=heights)
+
+    def height(self, x: float, y: float) -> float:
+        """The height [m] at a point [m] of odom; NaN outside of the window."""
+        column = round((x - self.x) / self.cell)
+        row = round((y - self.y) / self.cell)
+        size = len(self.heights)
+        return self.heights.item(row, column) if 0 <= row < size and 0 <= column < size else math.nan
 
 
 @dataclass(frozen=True)
@@ -273,6 +294,7 @@ class _Places(NamedTuple):
     y: Array  # [m]
     z: Array  # [m]; NaN: unknown
     rough: Array  # [m] greatest distance of the ground under the foot from a plane
+    bent: Array  # [m] the same of the ground around the foot; NaN: none is known
     slope: Array  # [1] of that plane
     drop: Array  # [m] to the lowest cell around the foot; NaN: none is known
     rise: Array  # [m] to the highest one
@@ -358,6 +380,7 @@ class FootholdChooser:
             return Missing(NoFoothold.UNEVEN if seen else NoFoothold.UNKNOWN, drop)
         cost = np.abs(landing - complex(*step.nominal))
         cost[(places.drop > EDGE_DROP) | (places.rise > self._robot.foot_radius)] += EDGE_COST
+        cost[(places.slope > SLOPING) & (places.bent > BENT)] += BLURRED_COST
         cost += OUTSIDE_COST * np.maximum(np.abs(leaving - center) - step.disc.radius, 0.0)
         if before:
             cost[1] -= HYSTERESIS if step.level is None else HYSTERESIS_IN_AIR
@@ -375,13 +398,20 @@ class FootholdChooser:
             )
             for k in order.tolist()
         )
-        found = self._best(view, step.leg, tried, twist, placement)
+        beside = view.window(middle, radius + self._robot.legs[step.leg].tibia.length).highest(BESIDE)
+        found = self._best(view, beside, step.leg, tried, twist, placement)
         if isinstance(found, NoFoothold):
             return Missing(found, _drop(z[inside & known]))
         return Foothold(found, self._path(view, step.foot, found) if step.level is None else ())
 
     def _best(
-        self, view: GroundView, row: int, tried: Iterable[_Tried], twist: Twist, placement: Placement
+        self,
+        view: GroundView,
+        beside: Window,
+        row: int,
+        tried: Iterable[_Tried],
+        twist: Twist,
+        placement: Placement,
     ) -> Vector | NoFoothold:
         """The best of places in the order of their costs, in odom [m], or why a leg (row) cannot stand on any."""
         found: Vector | None = None
@@ -393,12 +423,14 @@ class FootholdChooser:
             if view.grid.unsure(*at[:2], UNSURE):
                 continue
             middle = (0.5 * (landing[0] + leaving[0]), 0.5 * (landing[1] + leaving[1]), landing[2])
-            clearance = self._clearance(view, row, now, (leaving, landing, middle), placement)
-            if isinstance(clearance, NoFoothold):
-                reason = NoFoothold.BLOCKED if reason is NoFoothold.BLOCKED else clearance
+            narrow = self._narrow(view, beside, row, now, (leaving, landing, middle), placement)
+            if isinstance(narrow, NoFoothold):
+                reason = NoFoothold.BLOCKED if reason is NoFoothold.BLOCKED else narrow
                 continue
-            total = cost + NARROW_COST * max(WIDE - clearance, 0.0)
+            total = cost + NARROW_COST * narrow
             total += self._step_cost(view, row, now, leaving, twist, placement)
+            if self._joints(self._robot.legs[row], (*landing[:2], now[2] + OVER), placement) is None:
+                total += STEP_COST
             if total < least:
                 least = total
                 found = at
@@ -445,28 +477,40 @@ class FootholdChooser:
         highest = np.fmax.reduce(around, axis=1)
         fitted = ground @ cells.fit
         rough = np.abs(ground - fitted @ cells.plane).max(axis=1)
+        bent = np.fmax.reduce(np.abs(around - fitted @ cells.wide_plane), axis=1)
         z, along, across = fitted.T
         for k, (px, py) in enumerate(more):
             z[k] += (along[k] * (px - x[k]) + across[k] * (py - y[k])) / cell
             x[k] = px
             y[k] = py
-        return _Places(x, y, z, rough, np.hypot(along, across) / cell, z - lowest, highest - z)
+        return _Places(x, y, z, rough, bent, np.hypot(along, across) / cell, z - lowest, highest - z)
 
-    def _clearance(
-        self, view: GroundView, row: int, now: Vector, stance: Sequence[Vector], placement: Placement
+    def _narrow(
+        self,
+        view: GroundView,
+        beside: Window,
+        row: int,
+        now: Vector,
+        stance: Sequence[Vector],
+        placement: Placement,
     ) -> float | NoFoothold:
-        """Least distance [m] of femur and tibia from the ground in a stance on a place `now` [m], or why there is none.
+        """What a stance on a place `now` [m] lacks of WIDE above the ground and beside it [m], or why there is none.
 
-        `stance` are the positions [m] of the foot in base_footprint at times of the stance.
+        `stance` are the positions [m] of the foot in base_footprint at times of the stance, `beside` is the highest
+        ground beside each cell.
         """
         leg = self._robot.legs[row]
-        least = math.inf
+        above = over = math.inf
         for foot in stance:
             joints = self._joints(leg, foot, placement)
             if joints is None:
                 return NoFoothold.UNREACHABLE
-            least = min(least, self._gap(view, leg, joints, foot, now, placement))
-        return least if least >= LEG_MARGIN else NoFoothold.BLOCKED
+            gaps = self._gaps(view, beside, leg, joints, foot, now, placement)
+            above = min(above, gaps[0])
+            over = min(over, gaps[1])
+        if above < LEG_MARGIN:
+            return NoFoothold.BLOCKED
+        return max(WIDE - above, 0.0) + min(max(WIDE - over, 0.0), WIDE)
 
     def _step_cost(
         self, view: GroundView, row: int, now: Vector, leaving: Vector, twist: Twist, placement: Placement
@@ -491,10 +535,17 @@ class FootholdChooser:
         joints, reason, _ = solve_leg(leg, placement.to_base(x, y, z + self._robot.foot_radius), BENT_LEG)
         return joints if reason is None else None
 
-    def _gap(
-        self, view: GroundView, leg: Leg, joints: LegJoints, foot: Vector, now: Vector, placement: Placement
-    ) -> float:
-        """Least distance [m] of femur and tibia above the ground.
+    def _gaps(
+        self,
+        view: GroundView,
+        beside: Window,
+        leg: Leg,
+        joints: LegJoints,
+        foot: Vector,
+        now: Vector,
+        placement: Placement,
+    ) -> tuple[float, float]:
+        """Least distances [m] of femur and tibia above the ground, and above the highest ground beside them.
 
         The leg is placed so that its foot is where it will stand: relative to the foot, the ground is that of now.
         """
@@ -507,12 +558,14 @@ class FootholdChooser:
             points.append((u + x, v + y, w + z))
         ball, bent, high = (view.to_odom(*point) for point in points)
         bars = ((ball, bent, LEG_POINTS, leg.tibia.radius), (bent, high, FEMUR_POINTS, leg.femur.radius))
-        least = math.inf
+        above = over = math.inf
         for (ax, ay, az), (bx, by, bz), shares, radius in bars:
             for share in shares:
-                ground = view.height(ax + share * (bx - ax), ay + share * (by - ay))
-                least = min(least, az + share * (bz - az) - radius - ground)  # `least` with NaN
-        return least
+                at = ax + share * (bx - ax), ay + share * (by - ay)
+                under = az + share * (bz - az) - radius
+                above = min(above, under - view.height(*at))  # `above` with NaN
+                over = min(over, under - beside.height(*at))
+        return above, over
 
     def _path(self, view: GroundView, foot: Vector, goal: Vector) -> tuple[float, ...]:
         """Greatest heights [m] above the plane along the way from a foot in base_footprint to a goal [m] in odom."""

@@ -48,8 +48,8 @@ MATCH_SHARE = 0.5  # of the drift that is corrected in one scan: in z ...
 SLIDE_SHARE = 0.5  # ... and along x and y
 # Cells that rays pass under
 CARVED_CELLS = 12  # before the point that was measured
-CARVING_SCANS = 3  # in which all rays have had their turn, as they are many
-CARVE_MARGIN = 0.015  # [m] by which a ray is lower than a cell, besides three deviations of its tilt
+CARVING_SCANS = 2  # in which all rays have had their turn, as they are many
+CARVE_MARGIN = 0.004  # [m] by which a ray is lower than a cell, besides a deviation of its tilt
 CARVED_DEVIATION = 0.2  # [m] of a cell after that: the ground may be much lower
 FELT_SHARE = 0.2  # of the difference between map and feet that is corrected in one call
 
@@ -315,7 +315,7 @@ class HeightMap:
         steps = np.maximum(0.5 * self.cell, 3.0 * RANGE_NOISE * distance) + self.cell * np.arange(CARVED_CELLS)
         z = z + steps * high - error
         cells = self._index(x + steps * across, y + steps * up)
-        margin = CARVE_MARGIN + 3.0 * TILT_NOISE * distance
+        margin = CARVE_MARGIN + TILT_NOISE * distance
         under = (self._ground[cells] > z + margin) & (z < origin[2])
         lowest = np.full_like(self._ground, np.inf)
         np.minimum.at(lowest, cells[under], z[under])

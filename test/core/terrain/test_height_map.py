@@ -141,6 +141,25 @@ def test_ground_under_which_rays_pass_is_not_ground_as_in_a_gap_of_which_only_th
     assert np.nanmin(terrain.heights(x[ground], y[ground])) > -0.008
 
 
+def test_ground_that_is_mapped_too_far_over_an_edge_is_lowered_by_rays_that_pass_the_edge():
+    """Flying pixels and drift of odom put points beside an edge, where nothing is seen that would replace them."""
+    edge, depth, count = 0.3, 0.08, 20_000  # [m]
+    rng = np.random.default_rng(5)
+    table = scan(lambda x, y: 0.0 * x, 3, 20_000)
+    terrain = HeightMap()
+    terrain.insert(table[table[:, 0] < edge + 0.045], SENSOR, 0.0)
+    slope = SENSOR[2] / (edge - SENSOR[0])  # of the ray over the edge
+    floor = np.column_stack(
+        (rng.uniform(edge + depth / slope, 0.7, count), rng.uniform(-0.3, 0.3, count), np.full(count, -depth))
+    )
+    floor = SENSOR + (floor - SENSOR) * (1.0 + 0.01 * rng.standard_normal((count, 1)))
+    for k in range(1, 4):
+        terrain.insert(np.concatenate((table[table[:, 0] < edge], floor)), SENSOR, 0.1 * k)
+    y = np.linspace(-0.12, 0.12, 20)
+    assert np.nanmax(terrain.heights(edge + 0.03, y)) < -0.005
+    assert np.nanmax(np.abs(terrain.heights(edge - 0.015, y))) < 0.008
+
+
 @pytest.mark.parametrize("middle", [(0.0, 0.0), (1.1, -1.15), (-1.3, 0.4)])
 def test_a_window_of_a_grid_and_the_height_at_a_point_are_those_of_its_cells(middle):
     terrain = HeightMap()

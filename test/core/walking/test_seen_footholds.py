@@ -375,8 +375,18 @@ def test_where_there_is_room_a_foot_keeps_away_from_a_wall_that_its_shank_would_
     radius = standing_planner("phantomx").robot.foot_radius
     wall = ground(lambda x, y: np.where(abs(y - center[1]) < 0.03, 0.0, 0.04))
     one_side = ground(lambda x, y: np.where(y - center[1] > -0.02, 0.0, 0.04))
-    assert choice(one_side, 0, Disc(center, 0.05)).at[1] - center[1] >= 0.5 * radius
+    assert choice(one_side, 0, Disc(center, 0.05)).at[1] - center[1] >= radius
     assert abs(choice(wall, 0, Disc(center, 0.05)).at[1] - center[1]) <= 0.015
+
+
+@pytest.mark.parametrize("height", [0.03, -0.03, 0.04, -0.04])
+def test_a_foot_is_put_on_a_slope_but_not_on_a_step_that_the_map_has_blurred_to_one(height):
+    center = standing_planner("phantomx").robot.footholds[1]
+    ramp = ground(lambda x, y: math.tan(math.radians(30.0)) * (x - center[0]))
+    assert math.dist(choice(ramp, 1, Disc(center, 0.05)).at[:2], center) < CELL
+    blur = 0.045  # [m] three cells of the map of a camera
+    step = ground(lambda x, y: height * np.clip((x - center[0]) / blur, -0.5, 0.5))
+    assert abs(choice(step, 1, Disc(center, 0.05)).at[0] - center[0]) > 0.5 * blur
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
