@@ -282,7 +282,7 @@ class Step(NamedTuple):
     nominal: tuple[float, float]  # [m] place of touch-down in base_footprint of that time
     disc: Disc  # in which it strides, in base_footprint of that time
     until: float  # [s] until touch-down
-    stance: float  # [s] after it
+    passed: Pose  # base_footprint of touch-down in that of the next lift-off
     before: Foothold | None  # chosen before
     level: float | None  # [m] height to which the foot is on its way in the air, above the plane; None: it stands
 
@@ -370,7 +370,7 @@ class FootholdChooser:
             return EVEN_GROUND
         center = complex(*step.disc.center)
         landing = moved(exp(twist, -step.until), x + 1j * y)
-        leaving = moved(exp(twist, -step.stance), landing)
+        leaving = moved(step.passed, landing)
         inside = np.abs(landing - center) <= radius
         known = np.isfinite(z)
         suitable = inside & (places.rough <= ROUGHNESS) & (places.slope <= STEEPEST)  # False with NaN

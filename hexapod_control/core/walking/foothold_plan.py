@@ -35,7 +35,7 @@ from hexapod_control.core.gait.swing_trajectory import AIM_FROZEN
 from hexapod_control.core.kinematics.body_pose import Placement
 from hexapod_control.core.kinematics.fits import fit_plane
 from hexapod_control.core.kinematics.frame_tree import FramePose
-from hexapod_control.core.kinematics.se2 import Twist, moved_point
+from hexapod_control.core.kinematics.se2 import Twist, exp, moved_point
 from hexapod_control.core.refusal import Statement
 from hexapod_control.core.robot import Point, Robot, Vector
 from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind
@@ -463,9 +463,11 @@ def _step(leg: int, foot: Foot, motion: FootMotion, walk: WalkController, before
         stance = motion.clock.gait.stance_time * swing_time
         disc = strides.disc(leg, strides.regions[leg])
     disc = Disc(disc.center, LANDING * disc.radius)
-    nominal = disc.clamped(*moved_point(walk.speed.twist, 0.5 * stance, *disc.center), 1.0)
+    # For the speed that is wanted: a foot placed for that to which guards have slowed the body would keep it slow.
+    nominal = disc.clamped(*moved_point(walk.wanted, 0.5 * stance, *disc.center), 1.0)
+    passed = exp(walk.wanted, -stance)
     level = (state.end or 0.0) if isinstance(state, Swing) else None
-    return Step(leg, foot.at, nominal, disc, until, stance, before, level)
+    return Step(leg, foot.at, nominal, disc, until, passed, before, level)
 
 
 def in_words(missing: Missing) -> Statement:

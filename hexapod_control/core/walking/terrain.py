@@ -159,8 +159,7 @@ LANDING_SPEED = 0.08  # of a foot that has not touched yet, within ROUGH_HEIGHT 
 SEARCH_ACCELERATION = 6.0  # [m/s^2] of the foot when the search begins
 TOUCH_DOWN_DELAY_S = 0.03  # without contact, after which a foot that has just landed on flat ground searches ...
 LOST_CONTACT_DELAY_S = 0.1  # ... and one that has already had contact
-# [m] below a foothold that is seen, down to which a foot searches the ground: not into a gap beside it
-SEEN_DEPTH = 0.03
+SEEN_DEPTH = 0.03  # [m] below a foothold that is seen, down to which a foot searches: not into a gap beside it
 SEARCH_REACH_MARGIN = 0.008  # [m] from the limit of reach: joint speeds diverge near full extension
 RISE_BRAKING = 3.0  # [m/s^2] deceleration of feet in the air that rise to the limit of their reach
 BISECTIONS = 8  # steps of the search for the greatest height in reach
@@ -199,8 +198,8 @@ def search_ground(
 
     `leaving` is true for a foot that is not to search: it is due to lift off soon, or has found the ground of a robot
     that stands; `roughness` (0 to 1) shortens the delay; `depth` [m] is the limit below the plane. With `gentle` (0 to
-    1) it is slow near the ground; `spare`: the others support the robot. Then a foot that has touched does not search:
-    it would push the others off, which would search in turn.
+    1) it is slow near the ground. A foot that has touched does not search if it is `spare`, as others support the
+    robot: it would push them off, and they would search in turn.
 
     The sinking speed follows a goal with bounded acceleration. The goal stops the foot at its limit: with a
     deceleration a it may be sqrt(2 a r) when r remains, and less than r / dt so that the last tick does not overshoot.
@@ -518,6 +517,7 @@ class TerrainAdaptation(Copyable):
             return
         self._faded = 0.0
         bearing = self.bearing(feet)
+        few = len(feet) <= MIN_SUPPORTING_FEET + 1  # one near the edge of their support bears only now and then
         for leg, (foot, contact) in enumerate(zip(feet, self.feet, strict=True)):
             found = contact.touched and until[leg] == math.inf  # feet that share the load would push each other off
             if not contact.search_begun:
@@ -532,7 +532,7 @@ class TerrainAdaptation(Copyable):
                     roughness=self.roughness,
                     depth=self.max_offset,
                     gentle=self.steepness,
-                    spare=sum(bearing) - bearing[leg] >= MIN_SUPPORTING_FEET,
+                    spare=few or sum(bearing) - bearing[leg] >= MIN_SUPPORTING_FEET,
                 )
             contact.search_begun = False
             self._note_touch_down(foot, contact, contacts[leg])

@@ -359,7 +359,7 @@ class WalkController(Copyable):
             speed.ramp(dt, goal, self._conditions(motion.clock.gait), roughness)
         if motion.terrain is not None:
             gait = motion.clock.gait
-            swing_time = stretched_swing_time(swing_time, motion.stretch, speed.twist, gait, strides)
+            swing_time = stretched_swing_time(swing_time, motion.stretch, limit.twist, gait, strides)
         speed.change_swing(dt, swing_time, limit.adaptation.lift_share)
         motion.lift_share = speed.lift_share
         if not speed.twist.is_zero:

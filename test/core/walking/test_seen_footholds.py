@@ -236,7 +236,9 @@ def test_a_robot_that_lies_where_no_foot_can_stand_does_not_stand_up_and_says_wh
     planner, here = at_the_edge()
     planner.sit()
     assert rested(planner, here, EDGE, 10.0, lambda: planner.state is RobotState.SITTING)
-    rested(planner, Pose(here.x + 0.15, here.y, here.yaw), EDGE, 0.1)
+    # The robot has been carried to a place where feet are beyond the edge.
+    planner.see(replace(EDGE, time=2000.0), (np.eye(3), np.array((here.x + 0.15, here.y, 0.03))))
+    planner.step(DT)
     refusal = planner.stand()
     assert refusal.kind == "no_place_to_stand" and "drop of" in str(refusal)
     planner.see(None, None)
@@ -336,7 +338,7 @@ def choice(grid, row, disc):
     placement = walk_of(planner).body.placement
     view = GroundView(grid, ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), (0.0, 0.0, 0.0))
     x, y = disc.center
-    step = Step(row, (x - 0.02, y, 0.0), disc.center, disc, 0.5, 0.5, None, None)
+    step = Step(row, (x - 0.02, y, 0.0), disc.center, disc, 0.5, Pose(0.0, 0.0, 0.0), None, None)
     return FootholdChooser(robot).choose(view, step, ZERO, placement, (0.0, 0.0, 0.0))
 
 

@@ -116,21 +116,21 @@ def test_a_planted_foot_near_the_end_of_its_reach_returns_to_the_plane_and_one_w
         assert (abs(foot.z) < abs(height)) == moves
 
 
-def time_to_search(*, carried, until=1.0, others=2):
+def time_to_search(*, carried, until=1.0, others=2, count=6):
     """Time [s] after which a foot without contact searches the ground downwards; infinite if it never does.
 
-    `others` of the other feet touch the ground.
+    `others` of the other feet touch the ground, of `count` feet.
     """
     height_reach = reach()
-    feet = [Foot(x, y) for x, y in height_reach.strides.neutral.footholds]
+    feet = [Foot(x, y) for x, y in height_reach.strides.neutral.footholds[:count]]
     terrain = TerrainAdaptation(len(feet), MACHINE.walk.height)
     if not carried:
         feet[0].state = Swing(0.99, 1.0, 0.03)
-    terrain.contacts = [carried] + [True] * 5
-    terrain.step(feet, [until] * 6, DT, height_reach)
-    feet[0].state, terrain.contacts = STANCE, [False] + [True] * others + [False] * (5 - others)
+    terrain.contacts = [carried] + [True] * (count - 1)
+    terrain.step(feet, [until] * count, DT, height_reach)
+    feet[0].state, terrain.contacts = STANCE, [False] + [True] * others + [False] * (count - 1 - others)
     for tick in range(25):
-        terrain.step(feet, [until] * 6, DT, height_reach)
+        terrain.step(feet, [until] * count, DT, height_reach)
         if feet[0].z < 0.0:
             return tick * DT
     return math.inf
@@ -148,6 +148,11 @@ def test_a_loaded_foot_searches_later_than_one_that_has_just_landed_and_one_abou
 def test_a_foot_that_loses_its_load_to_three_others_does_not_push_them_off():
     assert time_to_search(carried=True, others=3) == time_to_search(carried=True, others=5) == math.inf
     assert time_to_search(carried=False, others=5) <= 0.05
+
+
+def test_a_foot_of_four_that_is_unloaded_now_and_then_does_not_push_the_robot_over():
+    assert time_to_search(carried=True, others=2, count=4) == math.inf
+    assert time_to_search(carried=False, others=2, count=4) <= 0.05
 
 
 class ReachDownTo:
