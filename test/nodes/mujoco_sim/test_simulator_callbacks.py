@@ -90,6 +90,7 @@ class Simulator:
         for name in (
             "SimulationOutput",
             "LidarOutput",
+            "CloudOutput",
             "CameraOutput",
             "WorldServices",
             "StateRecording",
@@ -149,7 +150,7 @@ def test_every_step_is_published_joints_and_feet_after_every_second_one(make):
     made.due = 3
     made.tick()
     step = ["step", "inertial", "imu"]
-    seen, rest = ["reading", "state"], ["publish", "publish"]
+    seen, rest = ["reading", "state"], ["publish"] * 3
     watched = ["watch"]
     assert kinds(made.noted()) == [*step, *rest, *step, *seen, *rest, *step, *rest, *watched]
     made.due = 1
