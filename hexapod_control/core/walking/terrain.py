@@ -532,7 +532,7 @@ class TerrainAdaptation(Copyable):
                     roughness=self.roughness,
                     depth=self.max_offset,
                     gentle=self.steepness,
-                    spare=few or sum(bearing) - bearing[leg] >= MIN_SUPPORTING_FEET,
+                    spare=not self.probing and (few or sum(bearing) - bearing[leg] >= MIN_SUPPORTING_FEET),
                 )
             contact.search_begun = False
             self._note_touch_down(foot, contact, contacts[leg])
