@@ -202,6 +202,7 @@ def options_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The options of the command."""
     parser = argparse.ArgumentParser(prog="python bench/terrain.py", description=__doc__)
     parser.add_argument("--robot", default="phantomx")
+    parser.add_argument("--gait", default="", help="empty: that of the robot file")
     parser.add_argument("--world", default="stairs", choices=WORLDS)
     parser.add_argument("--rise", type=float, default=0.0, help="[m] of a step; 0: 0.35 of femur and tibia")
     parser.add_argument("--tread", type=float, default=0.0, help="[m] of a step; 0: 1.5 of femur and tibia")
@@ -227,7 +228,7 @@ def standing(options: argparse.Namespace, seed: int) -> tuple[SensingLockstep, C
     if options.yaw is not None:
         half = 0.5 * math.radians(options.yaw)
         simulation.data.qpos[3:7] = math.cos(half), 0.0, 0.0, math.sin(half)
-    planner = Planner(file.robot)
+    planner = Planner(file.robot, gait=options.gait)
     planner.sensors.mishap_detection = MishapDetection(falls=True, legs=True)
     run = SensingLockstep(simulation, planner, Adaptation(touch_down=True, levelling=options.world == "slope"), seed)
     run.stand()

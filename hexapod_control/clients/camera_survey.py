@@ -22,7 +22,7 @@ from hexapod_control.core.robot import Camera, Robot
 from hexapod_control.core.sensing.cameras import OPTICAL
 from hexapod_control.ros import messages
 from hexapod_control.ros.message_types import TFMessage
-from hexapod_control.ros.qos import LATCHED_TREE, NEWEST_SENSOR
+from hexapod_control.ros.qos import DELIVERY_TIME_S, LATCHED_TREE, NEWEST_SENSOR
 from hexapod_control.ros.row_messages import MessageError
 from hexapod_control.ros.terrain_messages import Lens, camera_info_topic, depth_image_points, lens
 
@@ -95,6 +95,7 @@ def views(
                     tell(f"{len(seen)} of {len(BODY_POSES)} body poses")
             finally:
                 client.request_pose(NEUTRAL)
+                client.spin(DELIVERY_TIME_S)
             _wait_for_rest(client, wait, NEUTRAL)
             return seen
     except EndRequested:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The node of `hexapod policy run`: what the sensors measure goes into the policy, its joint targets to gait_planner.
 
-The policy takes one step for each period of joint_states, so that it runs at its rate also in simulated time. Whoever
-drives commands it as the walk, on cmd_vel. gait_planner keeps the limits, and ends the run if they are exceeded.
+The policy takes one step for each period of joint_states, so that it runs at its rate also in simulated time. It is
+commanded as the walk is, on cmd_vel. gait_planner keeps the limits, and ends the run if they are exceeded.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A certificate with which the page is served by https on the robot's own network, made by the program openssl.
 
-A small authority signs it, which every phone has to trust once. Its key is not kept: nobody can sign others with it.
+A small authority signs it, which every phone has to trust once. Its key is not kept, so it signs no others.
 """
 
 from __future__ import annotations

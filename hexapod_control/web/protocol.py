@@ -144,7 +144,7 @@ class SpeedMessage:
 
 @dataclass(frozen=True, slots=True)
 class LimitsMessage:
-    """Sets the top speeds [m/s, m/s, rad/s] of the robot, whoever drives; 0: what it can do."""
+    """Sets the top speeds [m/s, m/s, rad/s] of the robot, for every driver; 0: what it can do."""
 
     vx: float
     vy: float

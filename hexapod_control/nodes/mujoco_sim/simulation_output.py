@@ -29,7 +29,7 @@ from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED, SCANS
 from hexapod_control.ros.row_messages import FootStates, JointLayout
 from hexapod_control.ros.static_frames import publish_mounting
-from hexapod_control.ros.terrain_messages import Lens, camera_info_message, cloud_message, depth_message
+from hexapod_control.ros.terrain_messages import Lens, camera_info_message, camera_info_topic, cloud_message, depth_message
 from hexapod_control.sim.depth_sensors import DepthCamera, Lidar3D
 from hexapod_control.sim.lidar import Lidar
 from hexapod_control.sim.simulation import CollisionCounter, ImuNoise, InertialReading, Simulation, SimulationReading
@@ -143,7 +143,7 @@ class DepthOutput:
         self._camera = DepthCamera(camera, settings)
         self._lens = Lens(camera.focal, camera.center, camera.resolution)
         self._images = node.create_publisher(Image, camera.image_topic, SCANS)
-        self._infos = node.create_publisher(CameraInfo, f"{camera.name}/depth/camera_info", SCANS)
+        self._infos = node.create_publisher(CameraInfo, camera_info_topic(camera.image_topic), SCANS)
         for parent, child, pose in frames(camera):
             self._frame = publish_mounting(node, prefix, child, pose, parent)
 

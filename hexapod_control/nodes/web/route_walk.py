@@ -3,7 +3,7 @@
 
 A route that was taught with a lidar is walked on the map of what that saw, any other one in odom.
 
-As on a stick, the velocity of a route is only valid for a moment. The walk ends with a STOP of anybody, another command
+As on a stick, the velocity of a route is only valid for a moment. The walk ends with any STOP, another command
 that moves the robot or another source of velocities; when the page that drives is gone, and when the robot cannot walk.
 """
 
