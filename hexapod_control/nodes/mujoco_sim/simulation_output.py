@@ -29,7 +29,13 @@ from hexapod_control.ros.guarded_node import GuardedNode
 from hexapod_control.ros.qos import COMMAND, EVENTS, LATCHED, SCANS
 from hexapod_control.ros.row_messages import FootStates, JointLayout
 from hexapod_control.ros.static_frames import publish_mounting
-from hexapod_control.ros.terrain_messages import Lens, camera_info_message, camera_info_topic, cloud_message, depth_message
+from hexapod_control.ros.terrain_messages import (
+    Lens,
+    camera_info_message,
+    camera_info_topic,
+    cloud_message,
+    depth_message,
+)
 from hexapod_control.sim.depth_sensors import DepthCamera, Lidar3D
 from hexapod_control.sim.lidar import Lidar
 from hexapod_control.sim.simulation import CollisionCounter, ImuNoise, InertialReading, Simulation, SimulationReading
