@@ -35,8 +35,8 @@ BODY_POSES = (
     *(BodyPose(roll=roll, pitch=pitch) for roll, pitch in ((TILT, TILT), (TILT, -TILT), (-TILT, -TILT), (-TILT, TILT))),
 )
 """Body poses in which the camera looks at the floor."""
-HAND_ANGLE = math.radians(5.0)  # [rad] deviation of an angle that was measured by hand ...
-HAND_POSITION = 0.01  # [m] ... and of a position
+HAND_ANGLE = math.radians(20.0)  # [rad] deviation of a heading that was measured by hand: wide, so that ...
+HAND_POSITION = 0.03  # [m] ... neither it nor that of a position hides what the jackknife finds
 POSE_DEVIATION = 0.003  # [m] of the plane of the feet in one pose: play of the joints
 SCALES = (0.06, 0.04, 0.03, 0.02, 0.015, 0.01, 0.01, 0.01)  # [m] s of the steps
 RANGE_NOISE = 0.01  # [1] of the distance, by which far points are worth less
