@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a foot can stand: the best place near its nominal foothold, from a height map of the ground.
 
-The ground is given in odom, the walk is planned in base_footprint, whose plane follows the feet. `GroundView` is the
-transform between the two, with the height of the map corrected by the feet that stand on it.
-
 A place suits a foot if
 
 - it is known, with a deviation below UNSURE, and flat: within the radius of the foot and EDGE_MARGIN, no height differs
@@ -14,20 +11,17 @@ A place suits a foot if
 - femur and tibia are LEG_MARGIN above the ground at these times.
 
 Of these the nearest to the nominal foothold is chosen, unless it has little room beside edges and legs: the nominal one
-itself, the one chosen before, or a cell of the map. The one chosen before is preferred by HYSTERESIS, so that noise of
-the map does not move the aim to and fro. Cells are compared as arrays; the few that are tried for reach and clearance,
-nearest first, with plain floats, which take less time than arrays for so few.
+itself, the one chosen before, or a cell of the map. A foot in the air keeps its place while it suits.
 """
 
 from __future__ import annotations
 
 import cmath
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
-from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -35,19 +29,18 @@ from numpy.typing import NDArray
 
 from hexapod_control.core.kinematics.arrays import Array, ComplexArray
 from hexapod_control.core.kinematics.body_pose import Placement
-from hexapod_control.core.kinematics.frame_tree import FramePose
 from hexapod_control.core.kinematics.leg_kinematics import (
     BENT_LEG,
-    Coordinate,
     LegJoints,
     femur_axis,
     hip_to_base,
     leg_forward,
     solve_leg,
 )
-from hexapod_control.core.kinematics.se2 import Pose, Twist, exp
-from hexapod_control.core.robot import Leg, Matrix, Point, Robot, Vector
-from hexapod_control.core.terrain.height_map import TerrainGrid
+from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp
+from hexapod_control.core.kinematics.whole_body import rolling_shift
+from hexapod_control.core.robot import Leg, Point, Robot, Vector
+from hexapod_control.core.terrain.ground_view import EVEN, GroundView, Window
 from hexapod_control.core.workspace.strides.stride_table import Disc
 
 UNSURE = 0.05  # [m] deviation of the ground from which it is none
@@ -58,18 +51,18 @@ SLOPING = math.tan(math.radians(12.0))  # from which on a slope has to continue 
 BENT = 0.006  # [m] least distance of the ground around a foot from the plane under it, at a step that the map blurs ...
 BLURRED_COST = 0.06  # [m] of a place at such a step
 LEG_MARGIN = 0.012  # [m] of femur and tibia above the ground
-WIDE_EDGE = 0.015  # [m] beyond EDGE_MARGIN, in which edges count: down ...
+WIDE_EDGE = 0.025  # [m] beyond EDGE_MARGIN, in which edges count: down ...
 EDGE_DROP = 0.02  # [m] from this height on, and up if higher than the middle of the foot: the shank meets it ...
-EDGE_COST = 0.03  # [m] as the foot gets elsewhere on the map, by errors of its joints, slip and drift of odom
+EDGE_COST = 1.5  # [1] per metre nearer than that: errors of joints, slip and drift of odom lead the foot elsewhere
 WIDE = 0.03  # [m] up to which more of it is better ...
 NARROW_COST = 1.5  # ... per metre that is missing; also of that above the ground beside the leg, up to as much
 BESIDE = 0.015  # [m] beside femur and tibia, in which the ground counts as beside them: feet and map err
-EVEN = 0.004  # [m] height up to which the ground counts as the plane of the feet
-HYSTERESIS = 0.012  # [m] by which a new foothold has to be nearer to the nominal one ...
-HYSTERESIS_IN_AIR = 0.03  # [m] ... and for a foot on its way, whose path was planned to the one chosen before
+HYSTERESIS = 0.012  # [m] by which a new foothold has to be nearer to the nominal one
 SAME_LEVEL = 0.015  # [m] a foot in the air does not change to a foothold that is so much higher or lower ...
 OTHER_LEVEL_COST = 0.1  # [m] ... unless one at its level is so much farther from the nominal one, or there is none
-WIDER = 1.3  # radius of the disc if there is none in it: a place in reach is better than a stop
+SLOWEST = 0.3  # share of the wanted speed at which a foot has to be able to stay at its place for a whole stance
+POOR = 0.03  # [m] cost from which a place near the disc may be better than one in it
+WIDER = 1.6  # radius of the disc if there is none in it: a place in reach is better than a stop
 TRIED = 24  # candidates, nearest first, for which reach and clearance are computed
 OUTSIDE_COST = 2.0  # per metre that a stance would end outside of the disc
 AHEAD = tuple(0.01 * k for k in range(1, 9))  # [m] ahead of a foothold, where a step up counts ...
@@ -97,6 +90,7 @@ class Foothold(NamedTuple):
 
     at: Vector  # odom, as on the map
     path: tuple[float, ...]  # [m] as in SeenFoothold; empty for a foot that is on its way already
+    contact: Vector = (0.0, 0.0, 0.0)  # odom, the contact point of the walk there: that of the upright tibia
     even: bool = False  # the ground is as flat as the plane of the feet: the nominal foothold
     probed: bool = False  # nothing is known about the ground: the foot feels for it
 
@@ -127,6 +121,7 @@ class _Cells(NamedTuple):
     rows: NDArray[np.intp]  # (k,)
     sole: NDArray[np.intp]  # (k, n) index of each cell under the foot in the flat window
     around: NDArray[np.intp]  # (k, m) the same of the cells under and around it
+    away: Array  # (m,) [cells] distance of these from its middle
     fit: Array  # (n, 3) of heights: mean, and slope along columns and rows, per cell
     plane: Array  # (3, n) back to heights
     wide_plane: Array  # (3, m) to heights of the cells around
@@ -142,136 +137,9 @@ def _cells(size: int, sole: tuple[tuple[int, int], ...], wide: tuple[tuple[int, 
     # Least squares of a plane about the middle of the sole, which is symmetrical
     (y, x), (v, u) = (np.array(cells).T.astype(float) for cells in (sole, wide))
     fit = np.stack((np.full(len(x), 1.0 / len(x)), x / (x @ x), y / (y @ y)), axis=1)
+    away = np.hypot(v, u)
     planes = (np.stack((np.ones(len(x)), x, y)), np.stack((np.ones(len(u)), u, v)))
-    return _Cells(columns, rows, under, around, fit, *planes)
-
-
-class Window(NamedTuple):
-    """A square part of the map."""
-
-    heights: Array  # (n, n) [m]; NaN: unknown
-    x: float  # [m] of the first cell
-    y: float
-    cell: float  # [m]
-
-    def highest(self, within: float) -> Window:
-        """The window with the greatest height within a distance [m] of each cell, to a cell, along x and y."""
-        heights = self.heights.copy()
-        for _ in range(round(within / self.cell)):
-            for line in (heights, heights.T):
-                line[1:-1] = np.fmax(np.fmax(line[:-2], line[1:-1]), line[2:])
-        return self._replace(heights=heights)
-
-    def height(self, x: float, y: float) -> float:
-        """The height [m] at a point [m] of odom; NaN outside of the window."""
-        column = round((x - self.x) / self.cell)
-        row = round((y - self.y) / self.cell)
-        size = len(self.heights)
-        return self.heights.item(row, column) if 0 <= row < size and 0 <= column < size else math.nan
-
-
-@dataclass(frozen=True)
-class GroundView:
-    """The ground as seen from base_footprint at one time."""
-
-    grid: TerrainGrid
-    rotation: Matrix  # base_footprint to odom, row by row
-    origin: Vector  # [m] of base_footprint on the map, whose height is that of the feet, not that of odom
-    start: Point = (0.0, 0.0)  # [m] where the robot began to see, on the map
-    radius: float = 0.0  # [m] around it, in which ground that is not known is that of the feet: no camera sees it
-
-    @classmethod
-    def of(
-        cls,
-        grid: TerrainGrid,
-        base: FramePose,
-        placement: Placement,
-        standing: Sequence[Vector],
-        start: Point = (0.0, 0.0),
-        radius: float = 0.0,
-    ) -> GroundView:
-        """The view of a robot whose base_link has a rotation (3, 3) and a position (3,) [m] in odom.
-
-        `standing` are the feet (x, y, z) [m] in base_footprint that stand on the ground; `start` and `radius` [m] as in
-        the view.
-        """
-        first, second, third = base[0].tolist()
-        rotation = (placement.rotate(*first), placement.rotate(*second), placement.rotate(*third))
-        # Where base_footprint is, if base_link were the origin; then as base_link is.
-        x, y, z = placement.to_footprint(0.0, 0.0, 0.0)
-        u, v, w = cls(grid, rotation, (0.0, 0.0, 0.0)).to_odom(-x, -y, -z)
-        a, b, c = base[1].tolist()
-        view = cls(grid, rotation, (a + u, b + v, c + w), start, radius)
-        errors = [error for error in map(view.error, standing) if error == error]  # known
-        return replace(view, origin=(a + u, b + v, c + w + median(errors))) if errors else view
-
-    def moved(self, before: FramePose, after: FramePose) -> GroundView:
-        """The view of a robot that stands, of which odom says that base_link has moved between two poses."""
-        turn = after.rotation @ before.rotation.T
-        first, second, third = (turn @ np.array(self.rotation)).tolist()
-        x, y, z = (turn @ (np.array(self.origin) - before.position) + after.position).tolist()
-        return replace(self, rotation=(tuple(first), tuple(second), tuple(third)), origin=(x, y, z))
-
-    def height(self, x: float, y: float) -> float:
-        """Height [m] of the ground at a point [m] of odom; NaN where it is unknown."""
-        height = self.grid.height(x, y)
-        if height == height or math.dist((x, y), self.start) >= self.radius:  # known, or not near the start
-            return height
-        return self._felt(x, y)
-
-    def heights(self, x: Array, y: Array) -> Array:
-        """As `height` for points, in their shape."""
-        heights = self.grid.heights(x, y)
-        return self._with_felt(heights, x, y) if self.radius > 0.0 and np.isnan(heights).any() else heights
-
-    def _with_felt(self, heights: Array, x: Array, y: Array) -> Array:
-        """Heights [m] at points [m] of odom; where they are unknown, near the start, those of the plane of the feet."""
-        near = np.hypot(x - self.start[0], y - self.start[1]) < self.radius
-        return np.where(np.isnan(heights) & near, self._felt(x, y), heights)
-
-    def _felt(self, x: Coordinate, y: Coordinate) -> Coordinate:
-        """Height [m] of the plane of the feet at points [m] of odom."""
-        a, b, c = (row[2] for row in self.rotation)
-        return self.origin[2] - (a * (x - self.origin[0]) + b * (y - self.origin[1])) / c
-
-    def window(self, at: Point, half: float) -> Window:
-        """The cells within `half` [m] of a point [m] of odom."""
-        heights, (x, y) = self.grid.window(*at, half)
-        cell = self.grid.cell
-        if self.radius > 0.0 and math.isnan(heights.max()):
-            steps = cell * np.arange(len(heights))
-            heights = self._with_felt(heights, *np.meshgrid(x + steps, y + steps))
-        return Window(heights, x, y, cell)
-
-    def is_plane(self, window: Window) -> bool:
-        """Whether no cell of a window is as far as EVEN from the plane of the feet; may be False if it is tilted."""
-        a, b, c = (row[2] for row in self.rotation)
-        half = 0.5 * (len(window.heights) - 1) * window.cell
-        tilted = (abs(a) + abs(b)) * half
-        level = a * (window.x + half - self.origin[0]) + b * (window.y + half - self.origin[1]) - c * self.origin[2]
-        highest = level + c * float(window.heights.max()) + tilted
-        lowest = level + c * float(window.heights.min()) - tilted
-        return lowest > -EVEN and highest < EVEN  # False with NaN
-
-    def error(self, foot: Vector) -> float:
-        """By how much [m] the map is higher than a foot (x, y, z) [m] in base_footprint; NaN where it is unknown."""
-        x, y, z = self.to_odom(*foot)
-        return self.grid.height(x, y) - z
-
-    def to_odom(self, x: Coordinate, y: Coordinate, z: Coordinate) -> tuple[Coordinate, Coordinate, Coordinate]:
-        """A point [m] of base_footprint, or arrays of points, in odom."""
-        (a, b, c), (d, e, f), (g, h, i) = self.rotation
-        u, v, w = self.origin
-        return u + a * x + b * y + c * z, v + d * x + e * y + f * z, w + g * x + h * y + i * z
-
-    def to_footprint(self, x: Coordinate, y: Coordinate, z: Coordinate) -> tuple[Coordinate, Coordinate, Coordinate]:
-        """A point [m] of odom, or arrays of points, in base_footprint."""
-        (a, b, c), (d, e, f), (g, h, i) = self.rotation
-        u, v, w = self.origin
-        x = x - u
-        y = y - v
-        z = z - w
-        return a * x + d * y + g * z, b * x + e * y + h * z, c * x + f * y + i * z
+    return _Cells(columns, rows, under, around, away, fit, *planes)
 
 
 class Step(NamedTuple):
@@ -282,9 +150,11 @@ class Step(NamedTuple):
     nominal: tuple[float, float]  # [m] place of touch-down in base_footprint of that time
     disc: Disc  # in which it strides, in base_footprint of that time
     until: float  # [s] until touch-down
-    passed: Pose  # base_footprint of touch-down in that of the next lift-off
+    stance: float  # [s] after it
     before: Foothold | None  # chosen before
     level: float | None  # [m] height to which the foot is on its way in the air, above the plane; None: it stands
+    wanted: Twist = ZERO  # with which the stance leads as far as it is to
+    change: float = math.inf  # [m] by which the place can still change
 
 
 class _Places(NamedTuple):
@@ -296,8 +166,7 @@ class _Places(NamedTuple):
     rough: Array  # [m] greatest distance of the ground under the foot from a plane
     bent: Array  # [m] the same of the ground around the foot; NaN: none is known
     slope: Array  # [1] of that plane
-    drop: Array  # [m] to the lowest cell around the foot; NaN: none is known
-    rise: Array  # [m] to the highest one
+    room: Array  # [m] by which the next edge is farther than EDGE_MARGIN from the foot, up to WIDE_EDGE
 
 
 class _Tried(NamedTuple):
@@ -325,9 +194,18 @@ class FootholdChooser:
         `twist` is that of the body, `placement` its pose; `plane` (a, b, c) is z = a x + b y + c [m] in base_footprint,
         that of the other feet.
         """
-        found = self._in_disc(view, step, twist, placement, plane, step.disc.radius)
-        if isinstance(found, Missing):
-            found = self._in_disc(view, step, twist, placement, plane, WIDER * step.disc.radius)
+        found: Foothold | Missing | None = self._kept(view, step, twist, placement, plane)
+        cost = 0.0
+        if found is None:
+            found, cost = self._in_disc(view, step, twist, placement, plane, step.disc.radius)
+        if cost > POOR:
+            near, (found, _) = found, self._in_disc(view, step, twist, placement, plane, WIDER * step.disc.radius)
+            found = near if isinstance(found, Missing) and isinstance(near, Foothold) else found
+        before = step.before
+        if isinstance(found, Missing) and step.level is not None and before is not None:
+            x, y, z = before.at
+            if abs(view.height(x, y) - z) < SAME_LEVEL:  # False with NaN
+                return before
         return found
 
     def explore(
@@ -344,7 +222,23 @@ class FootholdChooser:
             at = view.to_odom(x, y, a * x + b * y + c)
         if not math.isnan(view.height(*at[:2])):
             return found
-        return Foothold(at, self._path(view, step.foot, at) if step.level is None else (), probed=True)
+        return Foothold(at, self._path(view, step.foot, at) if step.level is None else (), at, probed=True)
+
+    def _kept(
+        self, view: GroundView, step: Step, twist: Twist, placement: Placement, plane: tuple[float, float, float]
+    ) -> Foothold | None:
+        """The place to which a foot in the air is on its way, as long as it suits."""
+        if step.level is None or step.before is None:
+            return None
+        at = step.before.at[:2]
+        cell = view.grid.cell
+        places = self._places(view.window(at, self._margin(cell) + cell), at, 0.0, [at], -EDGE_MARGIN)
+        if not (places.rough[0] <= ROUGHNESS and places.slope[0] <= STEEPEST):  # False with NaN
+            return None
+        tried = self._tried(view, step, twist, plane, places, np.zeros(1), [0])
+        beside = view.window(at, self._robot.legs[step.leg].tibia.length).highest(BESIDE)
+        found = self._best(view, beside, step.leg, tried, twist, placement)
+        return None if isinstance(found, NoFoothold) else self._foothold(view, step, found, placement)
 
     def _in_disc(
         self,
@@ -354,8 +248,8 @@ class FootholdChooser:
         placement: Placement,
         plane: tuple[float, float, float],
         radius: float,
-    ) -> Foothold | Missing:
-        """As `choose`, within a radius [m] of the middle of the disc in which the leg strides."""
+    ) -> tuple[Foothold | Missing, float]:
+        """As `choose`, with the cost [m], within a radius [m] of the middle of the disc in which the leg strides."""
         ahead = exp(twist, step.until)  # base_footprint at touch-down, in that of now
         a, b, c = plane
         points = (ahead.apply(*point) for point in (step.disc.center, step.nominal))
@@ -363,46 +257,73 @@ class FootholdChooser:
         before = [] if step.before is None else [step.before.at[:2]]
         window = view.window(middle, radius + self._margin(view.grid.cell))
         if view.is_plane(window):
-            return EVEN_GROUND
+            return EVEN_GROUND, 0.0
         places = self._places(window, middle, radius, [nominal, *before])
         x, y, z = view.to_footprint(places.x, places.y, places.z)
         if max(np.abs(z).max(), places.rough.max()) < EVEN:  # False with NaN
-            return EVEN_GROUND
+            return EVEN_GROUND, 0.0
         center = complex(*step.disc.center)
         landing = moved(exp(twist, -step.until), x + 1j * y)
-        leaving = moved(step.passed, landing)
-        inside = np.abs(landing - center) <= radius
+        leaving = moved(exp(step.wanted, -step.stance), landing)
+        # A place from which the body could not move on is none.
+        slowest = moved(exp(step.wanted.scaled(SLOWEST), -step.stance), landing)
+        inside = (np.abs(landing - center) <= radius) & (np.abs(slowest - center) <= WIDER * step.disc.radius)
         known = np.isfinite(z)
         suitable = inside & (places.rough <= ROUGHNESS) & (places.slope <= STEEPEST)  # False with NaN
         if not suitable.any():
             drop = _drop(z[inside & known])
             seen = math.isfinite(drop) and (abs(drop) > ROUGHNESS or known[inside].all())
-            return Missing(NoFoothold.UNEVEN if seen else NoFoothold.UNKNOWN, drop)
-        cost = np.abs(landing - complex(*step.nominal))
-        cost[(places.drop > EDGE_DROP) | (places.rise > self._robot.foot_radius)] += EDGE_COST
+            return Missing(NoFoothold.UNEVEN if seen else NoFoothold.UNKNOWN, drop), math.inf
+        # A foot on its way goes as near as it can to where it was to go: its path was planned to that place.
+        goal = landing[1] if before and step.level is not None else complex(*step.nominal)
+        cost = np.abs(landing - goal)
+        suitable &= cost <= step.change
         cost[(places.slope > SLOPING) & (places.bent > BENT)] += BLURRED_COST
+        cost += EDGE_COST * (WIDE_EDGE - places.room)
         cost += OUTSIDE_COST * np.maximum(np.abs(leaving - center) - step.disc.radius, 0.0)
         if before:
-            cost[1] -= HYSTERESIS if step.level is None else HYSTERESIS_IN_AIR
+            cost[1] -= HYSTERESIS
         if step.level is not None:
             cost[np.abs(z - step.level) > SAME_LEVEL] += OTHER_LEVEL_COST
-        # The body will have followed the feet: heights above its plane at touch-down.
-        height = (1.0 - FOLLOWING) * (z - a * x - b * y - c)
         order = np.argsort(np.where(suitable, cost, math.inf), kind="stable")[: min(TRIED, np.count_nonzero(suitable))]
-        tried = (
-            _Tried(
-                float(cost[k]),
-                (float(places.x[k]), float(places.y[k]), float(places.z[k])),
-                (float(x[k]), float(y[k]), float(z[k])),
-                *((float(p.real), float(p.imag), float(height[k])) for p in (landing[k], leaving[k])),
-            )
-            for k in order.tolist()
-        )
+        tried = self._tried(view, step, twist, plane, places, cost, order.tolist())
         beside = view.window(middle, radius + self._robot.legs[step.leg].tibia.length).highest(BESIDE)
         found = self._best(view, beside, step.leg, tried, twist, placement)
         if isinstance(found, NoFoothold):
-            return Missing(found, _drop(z[inside & known]))
-        return Foothold(found, self._path(view, step.foot, found) if step.level is None else ())
+            return Missing(found, _drop(z[inside & known])), math.inf
+        return self._foothold(view, step, found, placement), found.cost
+
+    def _tried(
+        self,
+        view: GroundView,
+        step: Step,
+        twist: Twist,
+        plane: tuple[float, float, float],
+        places: _Places,
+        cost: Array,
+        order: Sequence[int],
+    ) -> Iterator[_Tried]:
+        """Candidates in an order, with their costs [m], at touch-down and at the next lift-off."""
+        a, b, c = plane
+        slowest = step.wanted.scaled(SLOWEST)
+        radius = self._robot.foothold_radius
+        stance = exp(max(twist, slowest, key=lambda each: each.foot_speed(radius)), -step.stance)
+        for k in order:
+            x, y, z = view.to_footprint(*(at := (float(places.x[k]), float(places.y[k]), float(places.z[k]))))
+            # The body will have followed the feet: heights above its plane at touch-down.
+            height = (1.0 - FOLLOWING) * (z - a * x - b * y - c)
+            landing = exp(twist, -step.until).apply(x, y)
+            leaving = stance.apply(*landing)
+            yield _Tried(float(cost[k]), at, (x, y, z), (*landing, height), (*leaving, height))
+
+    def _foothold(self, view: GroundView, step: Step, found: _Tried, placement: Placement) -> Foothold:
+        """The foothold at a place, above which the middle of the ball of a foot is to stand."""
+        leg = self._robot.legs[step.leg]
+        joints = self._joints(leg, found.landing, placement)
+        dx, dy = (0.0, 0.0) if joints is None else rolling_shift(leg, joints, placement, self._robot.foot_radius)
+        x, y, z = found.now
+        path = self._path(view, step.foot, found.at) if step.level is None else ()
+        return Foothold(found.at, path, view.to_odom(x - dx, y - dy, z))
 
     def _best(
         self,
@@ -412,12 +333,13 @@ class FootholdChooser:
         tried: Iterable[_Tried],
         twist: Twist,
         placement: Placement,
-    ) -> Vector | NoFoothold:
-        """The best of places in the order of their costs, in odom [m], or why a leg (row) cannot stand on any."""
-        found: Vector | None = None
+    ) -> _Tried | NoFoothold:
+        """The best of places in the order of their costs, or why a leg (row) cannot stand on any."""
+        found: _Tried | None = None
         least = math.inf
         reason = NoFoothold.UNEVEN
-        for cost, at, now, landing, leaving in tried:
+        for place in tried:
+            cost, at, now, landing, leaving = place
             if cost >= least:
                 break
             if view.grid.unsure(*at[:2], UNSURE):
@@ -433,7 +355,7 @@ class FootholdChooser:
                 total += STEP_COST
             if total < least:
                 least = total
-                found = at
+                found = place
         return found or reason
 
     def misfit(self, view: GroundView, foot: Vector) -> float:
@@ -450,16 +372,20 @@ class FootholdChooser:
         """How far [m] the cells around a foot reach from its middle."""
         return cell * max(self._sole(cell, WIDE_EDGE))[0]
 
-    def _places(self, window: Window, middle: Point, radius: float, more: Sequence[Point]) -> _Places:
-        """The ground at points [m] of odom, first, and at all cells within a radius of a middle [m]."""
+    def _places(
+        self, window: Window, middle: Point, radius: float, more: Sequence[Point], wider: float = 0.0
+    ) -> _Places:
+        """The ground at points [m] of odom, first, and at all cells within a radius of a middle [m].
+
+        It is to be flat in the radius of a foot and EDGE_MARGIN, and `wider` [m] than that.
+        """
         heights, first_x, first_y, cell = window
-        wide = self._sole(cell, WIDE_EDGE)
-        margin = max(wide)[0]
+        margin = max(wide := self._sole(cell, WIDE_EDGE))[0]
         size = len(heights)
         steps: Array = cell * np.arange(size, dtype=float)
         xs = first_x + steps
         ys = first_y + steps
-        cells = _cells(size, self._sole(cell), wide)
+        cells = _cells(size, self._sole(cell, wider), wide)
         within = np.hypot(xs[cells.columns] - middle[0], ys[cells.rows] - middle[1]) <= radius
         side = size - 2 * margin
         last = side - 1
@@ -473,17 +399,19 @@ class FootholdChooser:
         y = ys[cells.rows[which]]
         ground = heights.ravel()[cells.sole[which]]
         around = heights.ravel()[cells.around[which]]
-        lowest = np.fmin.reduce(around, axis=1)
-        highest = np.fmax.reduce(around, axis=1)
         fitted = ground @ cells.fit
         rough = np.abs(ground - fitted @ cells.plane).max(axis=1)
         bent = np.fmax.reduce(np.abs(around - fitted @ cells.wide_plane), axis=1)
         z, along, across = fitted.T
+        rise = around - z[:, np.newaxis]
+        inner = self._robot.foot_radius + EDGE_MARGIN + 0.5 * cell  # what is unknown may be an edge
+        away = np.where((rise > -EDGE_DROP) & (rise < self._robot.foot_radius), math.inf, cells.away * cell).min(axis=1)
+        room = np.clip(away - inner, 0.0, WIDE_EDGE)
         for k, (px, py) in enumerate(more):
             z[k] += (along[k] * (px - x[k]) + across[k] * (py - y[k])) / cell
             x[k] = px
             y[k] = py
-        return _Places(x, y, z, rough, bent, np.hypot(along, across) / cell, z - lowest, highest - z)
+        return _Places(x, y, z, rough, bent, np.hypot(along, across) / cell, room)
 
     def _narrow(
         self,

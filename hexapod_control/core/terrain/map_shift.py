@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.kinematics.arrays import Array
 from hexapod_control.core.robot import Vector
-from hexapod_control.core.terrain.foothold_choice import GroundView
+from hexapod_control.core.terrain.ground_view import GroundView
 
 SIGMA = 0.008  # [m] deviation of the heights of touch-downs on a map that fits
 LIMIT = 0.025  # [m] distance in height up to which a touch-down counts

@@ -14,14 +14,8 @@ import math
 import numpy as np
 
 from hexapod_control.core.robot import Robot, Vector
-from hexapod_control.core.terrain.foothold_choice import (
-    EDGE_DROP,
-    EDGE_MARGIN,
-    UNSURE,
-    GroundView,
-    Missing,
-    NoFoothold,
-)
+from hexapod_control.core.terrain.foothold_choice import EDGE_DROP, EDGE_MARGIN, UNSURE, Missing, NoFoothold
+from hexapod_control.core.terrain.ground_view import GroundView
 
 
 def forbidden(view: GroundView, robot: Robot, at: Vector, *, unknown: bool) -> Missing | None:

@@ -16,7 +16,8 @@ import numpy as np
 
 from hexapod_control.core.kinematics.se2 import Twist, exp
 from hexapod_control.core.robot import Robot
-from hexapod_control.core.terrain.foothold_choice import GroundView, moved
+from hexapod_control.core.terrain.foothold_choice import moved
+from hexapod_control.core.terrain.ground_view import GroundView
 
 CLEARANCE = 0.01  # [m] between the trunk and the ground
 MOST_RAISED = 0.3  # of the walk height

@@ -35,7 +35,7 @@ from hexapod_control.core.gait.swing_trajectory import AIM_FROZEN
 from hexapod_control.core.kinematics.body_pose import Placement
 from hexapod_control.core.kinematics.fits import fit_plane
 from hexapod_control.core.kinematics.frame_tree import FramePose
-from hexapod_control.core.kinematics.se2 import Twist, exp, moved_point
+from hexapod_control.core.kinematics.se2 import Twist, moved_point
 from hexapod_control.core.refusal import Statement
 from hexapod_control.core.robot import Point, Robot, Vector
 from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind
@@ -44,17 +44,17 @@ from hexapod_control.core.terrain.foothold_choice import (
     ROUGHNESS,
     Foothold,
     FootholdChooser,
-    GroundView,
     Missing,
     NoFoothold,
     Step,
 )
+from hexapod_control.core.terrain.ground_view import GroundView
 from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.core.terrain.map_shift import COUNT, EVIDENCE, FITS, MapShift
 from hexapod_control.core.terrain.permitted_ground import forbidden
 from hexapod_control.core.terrain.trunk_clearance import raise_over
 from hexapod_control.core.walking import guided_legs
-from hexapod_control.core.walking.feet.foot_motion import LANDING, FootMotion
+from hexapod_control.core.walking.feet.foot_motion import AIM_SPEED, LANDING, FootMotion
 from hexapod_control.core.walking.foot import SEEN_EVEN, Foot, SeenFoothold, Swing
 from hexapod_control.core.walking.terrain import SEEN_DEPTH
 from hexapod_control.core.walking.walk_controller import WalkController
@@ -465,9 +465,11 @@ def _step(leg: int, foot: Foot, motion: FootMotion, walk: WalkController, before
     disc = Disc(disc.center, LANDING * disc.radius)
     # For the speed that is wanted: a foot placed for that to which guards have slowed the body would keep it slow.
     nominal = disc.clamped(*moved_point(walk.wanted, 0.5 * stance, *disc.center), 1.0)
-    passed = exp(walk.wanted, -stance)
-    level = (state.end or 0.0) if isinstance(state, Swing) else None
-    return Step(leg, foot.at, nominal, disc, until, passed, before, level)
+    if not isinstance(state, Swing):
+        return Step(leg, foot.at, nominal, disc, until, stance, before, None, walk.wanted)
+    free = AIM_FROZEN * state.timing.travel_end - state.progress + state.lag
+    change = AIM_SPEED * free * swing_time
+    return Step(leg, foot.at, nominal, disc, until, stance, before, state.end or 0.0, walk.wanted, change)
 
 
 def in_words(missing: Missing) -> Statement:
@@ -519,4 +521,4 @@ def _seen(view: GroundView, foot: Foot, found: Foothold | Missing | None, return
         return None
     if found.even:
         return SEEN_EVEN
-    return SeenFoothold(*view.to_footprint(*found.at), even=False, path=found.path)
+    return SeenFoothold(*view.to_footprint(*found.contact), even=False, path=found.path)

@@ -34,7 +34,7 @@ from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.se2 import ZERO, Twist
 from hexapod_control.core.kinematics.whole_body import WholeBodyPose, whole_body_pose
 from hexapod_control.core.refusal import Refusal
-from hexapod_control.core.robot import Point, Robot
+from hexapod_control.core.robot import Point, Robot, Vector
 from hexapod_control.core.statics.leg_compliance import compensated_twist, friction_lag
 from hexapod_control.core.statics.static_stability import center_of_mass_in_footprint
 from hexapod_control.core.terrain.foothold_choice import Missing
@@ -42,8 +42,8 @@ from hexapod_control.core.walking import guided_legs
 from hexapod_control.core.walking.body.body_control import BodyControl
 from hexapod_control.core.walking.body.body_levelling import LEVEL, Tilt
 from hexapod_control.core.walking.body.margin_recovery import MarginRecovery
-from hexapod_control.core.walking.feet.foot_motion import FootMotion
-from hexapod_control.core.walking.feet.stride_control import StrideControl, StrideDemand, allowed_share
+from hexapod_control.core.walking.feet.foot_motion import CLEARANCE, FootMotion
+from hexapod_control.core.walking.feet.stride_control import StrideControl, StrideDemand, allowed_share, steady_share
 from hexapod_control.core.walking.foot import Foot
 from hexapod_control.core.walking.gait_change import (
     GaitChangeScheduler,
@@ -52,7 +52,7 @@ from hexapod_control.core.walking.gait_change import (
 )
 from hexapod_control.core.walking.guided_legs import FootGoal
 from hexapod_control.core.walking.speed_control import SpeedConditions, SpeedControl, stretched_swing_time
-from hexapod_control.core.walking.terrain import HeightReach
+from hexapod_control.core.walking.terrain import SEARCH_REACH_MARGIN, HeightReach
 from hexapod_control.core.walking.walk_settings import WalkSettings
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.speed_envelope import SpeedLimit
@@ -345,6 +345,13 @@ class WalkController(Copyable):
         elif steep >= CROUCH_RAD[1] and roll * y > pitch * x:
             self.body.crouch(True)
 
+    def _reaches(self, leg: int, at: Vector) -> bool:
+        """Whether a leg (row) reaches (x, y, z) [m], somewhat below, and as far above that its foot can be lifted."""
+        robot = self._capabilities.robot
+        x, y, z = at
+        heights = z - SEARCH_REACH_MARGIN, z + CLEARANCE
+        return all(reaches(robot.legs[leg], robot, (x, y), height, self.body.placement) for height in heights)
+
     def _change_speed(self, dt: float, limit: SpeedLimit, strides: Strides) -> None:
         """Ramps twist and swings towards the limit, slowed by the region guard and by waiting lift-offs."""
         motion, speed = self.motion, self.speed
@@ -363,10 +370,13 @@ class WalkController(Copyable):
         speed.change_swing(dt, swing_time, limit.adaptation.lift_share)
         motion.lift_share = speed.lift_share
         if not speed.twist.is_zero:
-            clock = motion.clock if motion.running else None
-            speed.slow_down(
-                allowed_share(motion.feet, clock, self.corrected(speed.twist), dt, speed.swing_time, strides)
-            )
+            twist = self.corrected(speed.twist)
+            if motion.running and motion.uneven:
+                share = steady_share(motion.feet, motion.clock, twist, dt, speed.swing_time, strides, self._reaches)
+            else:
+                clock = motion.clock if motion.running else None
+                share = allowed_share(motion.feet, clock, twist, dt, speed.swing_time, strides)
+            speed.slow_down(share)
             speed.note_lost_time(dt, roughness)
 
     def _whole_body_pose(self, previous: Sequence[LegJoints]) -> WholeBodyPose:

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from hexapod_control.core.terrain.foothold_choice import GroundView
+from hexapod_control.core.terrain.ground_view import GroundView
 from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.core.terrain.map_shift import COUNT, EVIDENCE, FITS, MapShift
 

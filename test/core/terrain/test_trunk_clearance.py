@@ -9,7 +9,7 @@ from support.drives import robot as robot_named
 
 from hexapod_control.config.robots.robot_file import known_robots
 from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.core.terrain.foothold_choice import GroundView
+from hexapod_control.core.terrain.ground_view import GroundView
 from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.core.terrain.trunk_clearance import CLEARANCE, MOST_RAISED, RAISE_STEP, raise_over
 

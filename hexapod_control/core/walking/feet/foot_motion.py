@@ -330,9 +330,14 @@ class FootMotion(Copyable):
         self.terrain: TerrainAdaptation | None = None  # None: flat ground
 
     @property
+    def uneven(self) -> bool:
+        """True if the ground of a next foothold is seen to be uneven."""
+        return any([seen is not None and not seen.even for seen in self.seen])
+
+    @property
     def stretch(self) -> float:
         """Factor on the nominal swing time over uneven ground, which leaves time to rise and to search the ground."""
-        if any(seen is not None and not seen.even for seen in self.seen):
+        if self.uneven:
             return SEEN_STRETCH
         return self.terrain.stretch if self.terrain is not None else 1.0
 
@@ -406,7 +411,7 @@ class FootMotion(Copyable):
 
     def sense(self, contacts: Sequence[bool] | None, walk_height: float) -> None:
         """Processes which feet touch the ground; None if unknown or unused. `walk_height` is in [m]."""
-        if contacts is None and any(seen is not None and not seen.even for seen in self.seen):
+        if contacts is None and self.uneven:
             contacts = [foot.state.planted for foot in self.feet]  # what is seen has to do
         if contacts is not None and self.terrain is None:
             self.terrain = TerrainAdaptation(len(contacts), walk_height)
@@ -418,8 +423,7 @@ class FootMotion(Copyable):
     def note_slope(self, slope: Point) -> None:
         """Takes roll and pitch [rad] of the ground; where it is seen to be uneven they say little about it."""
         if self.terrain is not None:
-            uneven = any([seen is not None and not seen.even for seen in self.seen])
-            self.terrain.steepness = 0.0 if uneven else steepness(slope)
+            self.terrain.steepness = 0.0 if self.uneven else steepness(slope)
 
     @property
     def steepness(self) -> float:

@@ -20,16 +20,16 @@ Formulas: docs/architecture/walking-mathematics.md, "Region guard".
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.gait_clock import GaitClock
 from hexapod_control.core.gait.gait_table import Gait
 from hexapod_control.core.kinematics.leg_clearance import LegNeighbours
-from hexapod_control.core.kinematics.se2 import Twist
-from hexapod_control.core.robot import Point
-from hexapod_control.core.walking.foot import Dropping, Foot
+from hexapod_control.core.kinematics.se2 import Twist, moved_point
+from hexapod_control.core.robot import Point, Vector
+from hexapod_control.core.walking.foot import Dropping, Foot, Swing
 from hexapod_control.core.workspace.capabilities import Capabilities
 from hexapod_control.core.workspace.stance_regions import FLIGHT_REACH_SHARE, StanceRegions
 from hexapod_control.core.workspace.strides.stride_table import (
@@ -149,6 +149,7 @@ MAX_STANCE_RADIUS_SHARE = 0.985  # of the radius that a planted foot may use; th
 LIFT_OFF_TOLERANCE_SHARE = 0.01  # of the radius: a foot may exceed the above by this before its lift-off
 BRAKING_DECELERATION = 1.5  # [m/s^2] of a planted foot relative to the body
 OUTSIDE_SHARE = 0.3  # of the speed, for a tick with a foot outside of its region: the body stops within a few ticks
+SEEN_RADIUS_SHARES = (1.15, 1.3, 1.5)  # of the radius, tried in turn, for a foot at a place that was chosen for it
 MIN_FOOT_SPEED = 1e-12  # [m/s] relative to the body; a slower foot counts as not moving
 
 
@@ -222,4 +223,45 @@ def allowed_share(
         if clock is not None and outside:
             stopping_share = OUTSIDE_SHARE  # the foot has touched down outside of its region
         factor = min(factor, max(inside / until_lift_off, min(braking_share, stopping_share)))
+    return factor
+
+
+def steady_share(
+    feet: Sequence[Foot],
+    clock: GaitClock,
+    twist: Twist,
+    dt: float,
+    swing_time: float,
+    strides: Strides,
+    reaches: Callable[[int, Vector], bool],
+) -> float:
+    """As `allowed_share`, on ground that is seen to be uneven, where feet land at the places chosen for them.
+
+    Where a place lies in the disc depends on the way of the body until then. So the body moves evenly: not fast at
+    first and then at a stop, and so slowly that feet in the air, too, can stand at their places until they lift off
+    again. A foot may leave its disc, by SEEN_RADIUS_SHARES, as far as a leg (row) `reaches` the points (x, y, z) [m].
+    """
+    factor = 1.0
+    for leg, foot in enumerate(feet):
+        state = foot.state
+        x, y, z = foot.at
+        until_lift_off = clock.stance_time(leg, 0.0) * swing_time
+        if isinstance(state, Swing):
+            x, y = state.aim
+            z = state.end or 0.0
+            until_lift_off = (1.0 - state.progress + state.stance_time) * swing_time
+        inside = 0.0
+        for region in {foot.region, strides.regions[leg]}:
+            disc = strides.disc(leg, region)
+            inside = max(inside, time_inside(x, y, twist, disc.center, MAX_STANCE_RADIUS_SHARE * disc.radius))
+        for share in SEEN_RADIUS_SHARES:
+            if inside >= until_lift_off:
+                break
+            disc = strides.disc(leg, foot.region)
+            longer = min(time_inside(x, y, twist, disc.center, share * disc.radius), until_lift_off)
+            if longer > inside and reaches(leg, (*moved_point(twist, -longer, x, y), z)):
+                inside = longer
+        if inside < until_lift_off:
+            braking_share = 1.0 - BRAKING_DECELERATION * dt / max(twist.speed_at(x, y), MIN_FOOT_SPEED)
+            factor = min(factor, max(inside / until_lift_off, braking_share))
     return factor
