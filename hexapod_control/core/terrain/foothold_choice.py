@@ -71,6 +71,7 @@ STEP_COST = 0.08  # [m] of a foothold from which it cannot ...
 OVER = 0.02  # [m] ... or to which the foot cannot come from so much above it, before the body has followed
 PATH_SHARES = np.linspace(0.0, 1.0, 13)  # of the path of a swing, at which the height of the ground is looked up
 PATH_SIDES = np.array([[-0.012], [0.0], [0.012]])  # [m] beside it, where it is, too
+REACH_MARGIN = 0.008  # [m] below a place, which the leg reaches at touch-down, too: the body may be higher
 FOLLOWING = 0.5  # share of the height of a foothold by which the plane of the feet follows it
 LEG_POINTS = (0.2, 0.36, 0.52, 0.68, 0.84, 1.0)  # of the tibia, from the foot to the knee
 FEMUR_POINTS = (0.35, 0.7)  # from the knee to the body
@@ -163,6 +164,7 @@ class _Places(NamedTuple):
     x: Array  # [m]
     y: Array  # [m]
     z: Array  # [m]; NaN: unknown
+    sure: NDArray[np.bool_]  # the ground under the foot is known well
     rough: Array  # [m] greatest distance of the ground under the foot from a plane
     bent: Array  # [m] the same of the ground around the foot; NaN: none is known
     slope: Array  # [1] of that plane
@@ -233,7 +235,7 @@ class FootholdChooser:
         at = step.before.at[:2]
         cell = view.grid.cell
         places = self._places(view.window(at, self._margin(cell) + cell), at, 0.0, [at], -EDGE_MARGIN)
-        if not (places.rough[0] <= ROUGHNESS and places.slope[0] <= STEEPEST):  # False with NaN
+        if not (places.sure[0] and places.rough[0] <= ROUGHNESS and places.slope[0] <= STEEPEST):  # False with NaN
             return None
         tried = self._tried(view, step, twist, plane, places, np.zeros(1), [0])
         beside = view.window(at, self._robot.legs[step.leg].tibia.length).highest(BESIDE)
@@ -269,7 +271,7 @@ class FootholdChooser:
         slowest = moved(exp(step.wanted.scaled(SLOWEST), -step.stance), landing)
         inside = (np.abs(landing - center) <= radius) & (np.abs(slowest - center) <= WIDER * step.disc.radius)
         known = np.isfinite(z)
-        suitable = inside & (places.rough <= ROUGHNESS) & (places.slope <= STEEPEST)  # False with NaN
+        suitable = inside & places.sure & (places.rough <= ROUGHNESS) & (places.slope <= STEEPEST)  # False with NaN
         if not suitable.any():
             drop = _drop(z[inside & known])
             seen = math.isfinite(drop) and (abs(drop) > ROUGHNESS or known[inside].all())
@@ -339,13 +341,14 @@ class FootholdChooser:
         least = math.inf
         reason = NoFoothold.UNEVEN
         for place in tried:
-            cost, at, now, landing, leaving = place
+            cost, _, now, landing, leaving = place
             if cost >= least:
                 break
-            if view.grid.unsure(*at[:2], UNSURE):
-                continue
             middle = (0.5 * (landing[0] + leaving[0]), 0.5 * (landing[1] + leaving[1]), landing[2])
-            narrow = self._narrow(view, beside, row, now, (leaving, landing, middle), placement)
+            lower = (*landing[:2], landing[2] - REACH_MARGIN)
+            narrow: float | NoFoothold = NoFoothold.UNREACHABLE
+            if self._joints(self._robot.legs[row], lower, placement) is not None:
+                narrow = self._narrow(view, beside, row, now, (leaving, landing, middle), placement)
             if isinstance(narrow, NoFoothold):
                 reason = NoFoothold.BLOCKED if reason is NoFoothold.BLOCKED else narrow
                 continue
@@ -379,7 +382,7 @@ class FootholdChooser:
 
         It is to be flat in the radius of a foot and EDGE_MARGIN, and `wider` [m] than that.
         """
-        heights, first_x, first_y, cell = window
+        heights, deviations, first_x, first_y, cell = window
         margin = max(wide := self._sole(cell, WIDE_EDGE))[0]
         size = len(heights)
         steps: Array = cell * np.arange(size, dtype=float)
@@ -397,6 +400,7 @@ class FootholdChooser:
         which = np.concatenate((nearest, np.flatnonzero(within)))
         x = xs[cells.columns[which]]
         y = ys[cells.rows[which]]
+        sure = ~(deviations.ravel() > UNSURE)
         ground = heights.ravel()[cells.sole[which]]
         around = heights.ravel()[cells.around[which]]
         fitted = ground @ cells.fit
@@ -405,13 +409,15 @@ class FootholdChooser:
         z, along, across = fitted.T
         rise = around - z[:, np.newaxis]
         inner = self._robot.foot_radius + EDGE_MARGIN + 0.5 * cell  # what is unknown may be an edge
-        away = np.where((rise > -EDGE_DROP) & (rise < self._robot.foot_radius), math.inf, cells.away * cell).min(axis=1)
+        goes_on = (rise > -EDGE_DROP) & (rise < self._robot.foot_radius) & sure[cells.around[which]]
+        away = np.where(goes_on, math.inf, cells.away * cell).min(axis=1)
         room = np.clip(away - inner, 0.0, WIDE_EDGE)
         for k, (px, py) in enumerate(more):
             z[k] += (along[k] * (px - x[k]) + across[k] * (py - y[k])) / cell
             x[k] = px
             y[k] = py
-        return _Places(x, y, z, rough, bent, np.hypot(along, across) / cell, room)
+        known = np.logical_and.reduce(sure[cells.sole[which]], axis=1)
+        return _Places(x, y, z, known, rough, bent, np.hypot(along, across) / cell, room)
 
     def _narrow(
         self,

@@ -29,6 +29,7 @@ class Window(NamedTuple):
     """A square part of the map."""
 
     heights: Array  # (n, n) [m]; NaN: unknown
+    deviations: Array  # (n, n) [m] of these
     x: float  # [m] of the first cell
     y: float
     cell: float  # [m]
@@ -115,12 +116,12 @@ class GroundView:
 
     def window(self, at: Point, half: float) -> Window:
         """The cells within `half` [m] of a point [m] of odom."""
-        heights, (x, y) = self.grid.window(*at, half)
+        heights, deviations, (x, y) = self.grid.window(*at, half)
         cell = self.grid.cell
         if self.radius > 0.0 and math.isnan(heights.max()):
             steps = cell * np.arange(len(heights))
             heights = self._with_felt(heights, *np.meshgrid(x + steps, y + steps))
-        return Window(heights, x, y, cell)
+        return Window(heights, deviations, x, y, cell)
 
     def is_plane(self, window: Window) -> bool:
         """Whether no cell of a window is as far as EVEN from the plane of the feet; may be False if it is tilted."""

@@ -14,6 +14,7 @@ lowest surface that hangs over it. A cell that was never seen is NaN: unknown is
    edge stays sharp although odom drifts.
 4. A ray that passes through what stands in the map as ground shows that there is none: such a cell is lowered to the
    ray, with a large variance. So a gap is seen of which a sensor that looks obliquely sees only the far wall.
+5. A cell at an edge that its surface covers by less than half gets a large variance, too (`cell_cover.py`).
 
 The variance of a cell grows with the way that the robot has gone since its measurement. See docs/terrain-map.md.
 """
@@ -28,13 +29,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hexapod_control.core.kinematics.arrays import Array
+from hexapod_control.core.terrain.cell_cover import CellCover
 from hexapod_control.core.terrain.steep_faces import Faces, SteepFaces, faces
 
 # Deviation of a point, from sensor and pose.
 RANGE_NOISE = 0.01  # [1] of the distance, along the ray
 POINT_NOISE = 0.002  # [m] of every point
 TILT_NOISE = 0.006  # [rad] of the pose of the sensor: common to all points of a scan
-CONTACT_NOISE = 0.002  # [m] of a foot that stands
+CONTACT_NOISE = 0.008  # [m] of a foot that stands: joints with wrong zeros do not know where it is
 DRIFT = 0.01  # [m/m] growth of the deviation of a cell with the way of the robot
 MIN_DEVIATION = 0.002  # [m] of a cell, however often it was seen
 TOP_BAND = 0.012  # [m] below the highest point of a cell, in which points belong to its surface
@@ -73,23 +75,14 @@ class TerrainGrid:
         """As `heights` for one point, without arrays."""
         return self._item(self.ground, x, y)
 
-    def unsure(self, x: float, y: float, most: float) -> bool:
-        """True if the height at a point is known, but with a deviation above `most` [m]."""
-        return self._item(self.deviation, x, y) > most
-
-    def window(self, x: float, y: float, half: float) -> tuple[Array, tuple[float, float]]:
-        """Heights (n, n) [m] of the cells within `half` [m] of a point [m], and x and y [m] of the first one."""
+    def window(self, x: float, y: float, half: float) -> tuple[Array, Array, tuple[float, float]]:
+        """The cells within `half` [m] of a point [m]: heights and deviations (n, n) [m], and x, y [m] of the first."""
         near = math.ceil(half / self.cell)
         size = 2 * near + 1
         column = round((x - self.origin[0]) / self.cell) - near
         row = round((y - self.origin[1]) / self.cell) - near
-        rows, columns = self.ground.shape
-        heights = self.ground[max(row, 0) : max(row + size, 0), max(column, 0) : max(column + size, 0)]
-        if heights.shape != (size, size):  # it leaves the grid
-            whole = np.full((size, size), np.nan)
-            whole[max(-row, 0) : max(rows - row, 0), max(-column, 0) : max(columns - column, 0)] = heights
-            heights = whole
-        return heights, (self.origin[0] + self.cell * column, self.origin[1] + self.cell * row)
+        heights, deviations = (self._cut(layer, row, column, size) for layer in (self.ground, self.deviation))
+        return heights, deviations, (self.origin[0] + self.cell * column, self.origin[1] + self.cell * row)
 
     def spread(self, x: ArrayLike, y: ArrayLike) -> Array:
         """Standard deviations [m] of `heights`; NaN where they are unknown."""
@@ -98,6 +91,16 @@ class TerrainGrid:
     def ceilings(self, x: ArrayLike, y: ArrayLike) -> Array:
         """Heights [m] of what hangs over the ground; NaN where nothing was seen."""
         return self._at(self.ceiling, x, y)
+
+    def _cut(self, layer: Array, row: int, column: int, size: int) -> Array:
+        """`size` rows and columns of a layer; NaN outside of it."""
+        rows, columns = layer.shape
+        cut = layer[max(row, 0) : max(row + size, 0), max(column, 0) : max(column + size, 0)]
+        if cut.shape == (size, size):
+            return cut
+        whole = np.full((size, size), np.nan)
+        whole[max(-row, 0) : max(rows - row, 0), max(-column, 0) : max(columns - column, 0)] = cut
+        return whole
 
     def _item(self, layer: Array, x: float, y: float) -> float:
         column = round((x - self.origin[0]) / self.cell)
@@ -121,6 +124,7 @@ class _Columns(NamedTuple):
     cells: NDArray[np.intp]  # (k,) index of the cell in the flat ring
     ground: Array  # (k,) [m]; NaN: only something above it was seen
     variance: Array  # (k,) [m^2]
+    points: Array  # (k,) how many of this ground
     ceiling: Array  # (k,) [m]; NaN: nothing was seen above the ground
     faces: Faces
 
@@ -136,6 +140,7 @@ class HeightMap:
         self.time = -math.inf  # [s] of the newest scan
         self.bias = 0.0  # [m] by which the sensors see the ground higher than the feet feel it
         self._faces = SteepFaces(cell, cells)
+        self._cover = CellCover(cells)
         self.offset = np.zeros(2)  # [m] of the map in odom: the drift of odom since the beginning, as far as known
         self._low = np.array((-(cells // 2), -(cells // 2)))  # index (x, y) of the first cell inside
         self._at: tuple[float, float] | None = None  # [m] where the robot was at the last move
@@ -160,6 +165,7 @@ class HeightMap:
         for layer in (self._ground, self._variance, self._ceiling, self._time):
             layer[forgotten] = np.nan
         self._faces.forget(forgotten)
+        self._cover.forget(forgotten)
 
     def insert(self, points: Array, origin: ArrayLike, time: float) -> None:
         """Processes a scan: points (n, 3) [m] in odom, seen from `origin` (3,) [m] at `time` [s].
@@ -175,6 +181,7 @@ class HeightMap:
             self._ceiling += MATCH_SHARE * drift
         error = (drift or 0.0) * (1.0 - MATCH_SHARE if newest else 1.0)
         self._fuse(columns.cells, columns.ground - error, columns.variance, time)
+        self._cover.note(columns.cells, columns.points)
         if newest:
             self._carve(points, self._on_map(origin), self.bias + error)
             shift = SLIDE_SHARE * self._faces.drift(columns.faces)
@@ -228,7 +235,9 @@ class HeightMap:
         return TerrainGrid((float(x), float(y)), self.cell, ground, deviation, ceiling, self.time)
 
     def _deviation(self) -> Array:
-        return np.sqrt(self._variance + (DRIFT * (self._way - self._way_then)) ** 2)
+        deviation: Array = np.sqrt(self._variance + (DRIFT * (self._way - self._way_then)) ** 2)
+        deviation[self._cover.partial(self._ground)] = CARVED_DEVIATION
+        return deviation
 
     def _unrolled(self, layer: Array) -> Array:
         columns, rows = (-self._low) % self._cells
@@ -267,7 +276,7 @@ class HeightMap:
         if not len(points):
             nothing = np.empty(0)
             none = np.empty(0, dtype=np.intp)
-            return _Columns(none, nothing, nothing, nothing, Faces(none, np.empty((0, 2))))
+            return _Columns(none, nothing, nothing, nothing, nothing, Faces(none, np.empty((0, 2))))
         cells = self._index(points[:, 0], points[:, 1])
         order = np.lexsort((points[:, 2], cells))
         cells = cells[order]
@@ -296,6 +305,7 @@ class HeightMap:
             cells[starts],
             np.where(seen, ground, np.nan),
             np.where(seen, variance, np.nan),
+            np.where(seen, count, 0.0),
             np.where(np.isfinite(ceiling), ceiling, np.nan),
             faces(points, starts, cells),
         )
@@ -320,6 +330,7 @@ class HeightMap:
         lowest = np.full_like(self._ground, np.inf)
         np.minimum.at(lowest, cells[under], z[under])
         carved = np.isfinite(lowest)
+        self._cover.forget(carved)
         self._ground[carved] = lowest[carved]
         self._variance[carved] = CARVED_DEVIATION**2
 

@@ -59,7 +59,7 @@ class MapShift(Copyable):
         """Processes a foot (x, y, z) [m] in base_footprint that touches down."""
         x, y, z = view.to_odom(*foot)
         cell = view.grid.cell
-        heights, _ = view.grid.window(x, y, LARGEST_SHIFT)
+        heights, _, _ = view.grid.window(x, y, LARGEST_SHIFT)
         cells = len(heights) // 2
         here = heights.item(cells, cells) - z
         if not math.isfinite(here):

@@ -25,7 +25,7 @@ def forbidden(view: GroundView, robot: Robot, at: Vector, *, unknown: bool) -> M
     """
     x, y, z = view.to_odom(*at)
     reach = robot.foot_radius + EDGE_MARGIN
-    heights, first_x, first_y, cell = view.window((x, y), reach)
+    heights, deviations, first_x, first_y, cell = view.window((x, y), reach)
     steps = cell * np.arange(len(heights))
     away = np.add.outer((first_y + steps - y) ** 2, (first_x + steps - x) ** 2)
     ground = heights[away <= max(reach, cell) ** 2] - z
@@ -33,6 +33,7 @@ def forbidden(view: GroundView, robot: Robot, at: Vector, *, unknown: bool) -> M
     farthest = float(ground[known][np.abs(ground[known]).argmax()]) if known.any() else math.nan
     if abs(farthest) > EDGE_DROP:  # False with NaN
         return Missing(NoFoothold.UNEVEN, -farthest)
-    if view.grid.unsure(x, y, UNSURE) or (unknown and not known.all()):
+    middle = len(heights) // 2
+    if deviations[middle, middle] > UNSURE or (unknown and not known.all()):
         return Missing(NoFoothold.UNKNOWN, math.nan)
     return None

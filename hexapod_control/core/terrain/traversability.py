@@ -56,7 +56,7 @@ def speed_share(grid: TerrainGrid, at: Point, reach: float, limits: ClimbLimits)
     With the roughness r, the greater one of step / limit and slope / limit, it falls evenly from 1 at r = EVEN to
     ROUGH_SPEED at r = 1. Unknown ground does not count.
     """
-    ground, (left, low) = grid.window(*at, reach + 0.5 * SLOPE_WIDTH)
+    ground, _, (left, low) = grid.window(*at, reach + 0.5 * SLOPE_WIDTH)
     axis = grid.cell * np.arange(len(ground))
     near = np.hypot(axis + (left - at[0]), axis[:, np.newaxis] + (low - at[1])) < reach
     near &= np.isfinite(ground)

@@ -250,7 +250,9 @@ def steady_share(
             x, y = state.aim
             z = state.end or 0.0
             until_lift_off = (1.0 - state.progress + state.stance_time) * swing_time
-        inside = 0.0
+        center = strides.disc(leg, foot.region).center
+        nearer = math.dist(moved_point(twist, -until_lift_off, x, y), center) < math.dist((x, y), center)
+        inside = until_lift_off if nearer else 0.0  # the body has to go on for a foot that is ahead of its disc
         for region in {foot.region, strides.regions[leg]}:
             disc = strides.disc(leg, region)
             inside = max(inside, time_inside(x, y, twist, disc.center, MAX_STANCE_RADIUS_SHARE * disc.radius))
