@@ -40,7 +40,7 @@ from hexapod_control.core.kinematics.leg_kinematics import (
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp
 from hexapod_control.core.kinematics.whole_body import rolling_shift
 from hexapod_control.core.robot import Leg, Point, Robot, Vector
-from hexapod_control.core.terrain.ground_view import EVEN, GroundView, Window
+from hexapod_control.core.terrain.ground_view import GroundView, Window
 from hexapod_control.core.workspace.strides.stride_table import Disc
 
 UNSURE = 0.05  # [m] deviation of the ground from which it is none
@@ -262,7 +262,7 @@ class FootholdChooser:
             return EVEN_GROUND, 0.0
         places = self._places(window, middle, radius, [nominal, *before])
         x, y, z = view.to_footprint(places.x, places.y, places.z)
-        if max(np.abs(z).max(), places.rough.max()) < EVEN:  # False with NaN
+        if view.is_even(places.x, places.y, places.z, places.rough):
             return EVEN_GROUND, 0.0
         center = complex(*step.disc.center)
         landing = moved(exp(twist, -step.until), x + 1j * y)

@@ -2,7 +2,8 @@
 """The ground on a height map as the walk sees it: the map is given in odom, the walk is planned in base_footprint.
 
 The plane of base_footprint follows the feet. `GroundView` is the transform between the two, with the height of the map
-corrected by the feet that stand on it.
+corrected by the feet that stand on it. Where the ground about the robot is one plane, level or a slope, `plane_around`
+finds it: a slope seen with noise and with legs that give way is no uneven ground.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ from hexapod_control.core.kinematics.leg_kinematics import Coordinate
 from hexapod_control.core.robot import Matrix, Point, Vector
 from hexapod_control.core.terrain.height_map import TerrainGrid
 
-EVEN = 0.004  # [m] height up to which the ground counts as the plane of the feet
+EVEN = 0.004  # [m] height up to which the ground counts as the plane of the feet, or as that about the robot
+SMOOTH = 0.012  # [m] roughness up to which places on it are even: no cell of a slope is at one height
+ON_PLANE = 0.9  # of the known ground about the robot, that is within EVEN of a plane
+MIN_PLANE_CELLS = 100
 
 
 class Window(NamedTuple):
@@ -50,6 +54,33 @@ class Window(NamedTuple):
         return self.heights.item(row, column) if 0 <= row < size and 0 <= column < size else math.nan
 
 
+class Plane(NamedTuple):
+    """The plane z = a x + b y + c [m] of odom."""
+
+    a: float
+    b: float
+    c: float
+
+    def above(self, x: Array, y: Array, z: Array) -> Array:
+        """How much [m] points are above it."""
+        above: Array = z - (self.a * x + self.b * y + self.c)
+        return above
+
+
+def plane_around(grid: TerrainGrid, at: Point, radius: float) -> Plane | None:
+    """The plane of the known ground within `radius` [m] of a point [m] of odom; None: it is not one plane."""
+    heights, (x0, y0) = grid.window(*at, radius)
+    steps = grid.cell * np.arange(len(heights))
+    x, y = np.meshgrid(x0 + steps, y0 + steps)
+    used = np.isfinite(heights) & (np.hypot(x - at[0], y - at[1]) < radius)
+    if np.count_nonzero(used) < MIN_PLANE_CELLS:
+        return None
+    points = np.stack((x[used], y[used], np.ones(np.count_nonzero(used))), axis=1)
+    found = Plane(*np.linalg.lstsq(points, heights[used], rcond=None)[0].tolist())
+    fits = np.abs(found.above(x[used], y[used], heights[used])) < EVEN
+    return found if np.count_nonzero(fits) >= ON_PLANE * len(fits) else None
+
+
 @dataclass(frozen=True)
 class GroundView:
     """The ground as seen from base_footprint at one time."""
@@ -59,6 +90,7 @@ class GroundView:
     origin: Vector  # [m] of base_footprint on the map, whose height is that of the feet, not that of odom
     start: Point = (0.0, 0.0)  # [m] where the robot began to see, on the map
     radius: float = 0.0  # [m] around it, in which ground that is not known is that of the feet: no camera sees it
+    plane: Plane | None = None  # of the ground about the robot, if it is one
 
     @classmethod
     def of(
@@ -69,11 +101,12 @@ class GroundView:
         standing: Sequence[Vector],
         start: Point = (0.0, 0.0),
         radius: float = 0.0,
+        plane: Plane | None = None,
     ) -> GroundView:
         """The view of a robot whose base_link has a rotation (3, 3) and a position (3,) [m] in odom.
 
-        `standing` are the feet (x, y, z) [m] in base_footprint that stand on the ground; `start` and `radius` [m] as in
-        the view.
+        `standing` are the feet (x, y, z) [m] in base_footprint that stand on the ground; `start` [m], `radius` [m] and
+        `plane` as in the view.
         """
         first, second, third = base[0].tolist()
         rotation = (placement.rotate(*first), placement.rotate(*second), placement.rotate(*third))
@@ -81,7 +114,7 @@ class GroundView:
         x, y, z = placement.to_footprint(0.0, 0.0, 0.0)
         u, v, w = cls(grid, rotation, (0.0, 0.0, 0.0)).to_odom(-x, -y, -z)
         a, b, c = base[1].tolist()
-        view = cls(grid, rotation, (a + u, b + v, c + w), start, radius)
+        view = cls(grid, rotation, (a + u, b + v, c + w), start, radius, plane)
         errors = [error for error in map(view.error, standing) if error == error]  # known
         return replace(view, origin=(a + u, b + v, c + w + median(errors))) if errors else view
 
@@ -110,7 +143,9 @@ class GroundView:
         return np.where(np.isnan(heights) & near, self._felt(x, y), heights)
 
     def _felt(self, x: Coordinate, y: Coordinate) -> Coordinate:
-        """Height [m] of the plane of the feet at points [m] of odom."""
+        """Height [m] of the plane about the robot, or else of that of the feet, at points [m] of odom."""
+        if self.plane is not None:
+            return self.plane.a * x + self.plane.b * y + self.plane.c
         a, b, c = (row[2] for row in self.rotation)
         return self.origin[2] - (a * (x - self.origin[0]) + b * (y - self.origin[1])) / c
 
@@ -132,6 +167,18 @@ class GroundView:
         highest = level + c * float(window.heights.max()) + tilted
         lowest = level + c * float(window.heights.min()) - tilted
         return lowest > -EVEN and highest < EVEN  # False with NaN
+
+    def is_even(self, x: Array, y: Array, z: Array, rough: Array) -> bool:
+        """Whether places (k,) [m] of odom lie on the plane of the feet, or on that about the robot.
+
+        `rough` (k,) [m] is the roughness of the ground at each.
+        """
+        heights = self.to_footprint(x, y, z)[2]
+        if max(np.abs(heights).max(), rough.max()) < EVEN:  # False with NaN
+            return True
+        if self.plane is None:
+            return False
+        return bool(np.abs(self.plane.above(x, y, z)).max() < EVEN and rough.max() < SMOOTH)
 
     def error(self, foot: Vector) -> float:
         """By how much [m] the map is higher than a foot (x, y, z) [m] in base_footprint; NaN where it is unknown."""

@@ -48,7 +48,7 @@ from hexapod_control.core.terrain.foothold_choice import (
     NoFoothold,
     Step,
 )
-from hexapod_control.core.terrain.ground_view import GroundView
+from hexapod_control.core.terrain.ground_view import GroundView, Plane, plane_around
 from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.core.terrain.map_shift import COUNT, EVIDENCE, FITS, MapShift
 from hexapod_control.core.terrain.permitted_ground import forbidden
@@ -64,6 +64,7 @@ CHOSEN = 0.5  # [swing times] before its lift-off, from which the foothold of a 
 DECIDED = 0.25  # [swing times] before its lift-off, from which a leg without a foothold stops the walk
 RENEWED_S = 0.25  # after which it is chosen anew, in a swing of 0.6 s once or twice
 FELT = 1.6  # [distance of the farthest foothold] around the start, in which unseen ground counts as that of the feet
+ABOUT = 1.25  # [distance of the farthest foothold] around the robot, in which ground that is one plane is even
 OLD_S = 3.0  # without a newer map, after which it is not used
 SLOW_SHARE = 0.5  # of the speed, without the map with which the robot has walked
 JUDGED = 8  # last touch-downs that are compared with the map ...
@@ -146,8 +147,12 @@ class FootholdPlan(Copyable):
         self._fits: tuple[bool, ...] = ()  # whether the last touch-downs fit the map
         self._map_shift = MapShift()
         self._start: Point | None = None  # [m] in odom, where the robot began to use the map
-        self._felt = FELT * max(math.dist((0.0, 0.0), foothold) for foothold in robot.footholds)  # [m]
+        farthest = max(math.dist((0.0, 0.0), foothold) for foothold in robot.footholds)  # [m]
+        self._felt = FELT * farthest  # [m]
+        self._about = ABOUT * farthest  # [m]
         self._planted: tuple[bool, ...] = (True,) * len(robot.legs)  # in the last tick
+        self._plane: Plane | None = None  # of the ground about the robot ...
+        self._plane_of: float | None = None  # ... on the map of this time [s]
         self._raised_by: float | None = None  # time [s] of the map by which the trunk was raised last
         self._checked: float | None = None  # time [s] of the map by which the neutral footholds were checked last
         # [s] for which each foot has felt for unknown ground, 0 in the air; None: it does not
@@ -228,6 +233,7 @@ class FootholdPlan(Copyable):
             self._choose(leg, view, walk, explores=explores and touching is not None)
         self._stop_before_missing(walk, explores=explores)
         motion.seen = tuple(map(partial(_seen, view), motion.feet, self._chosen, self._returned(walk)))
+        motion.on_plane = view.plane is not None
 
     def _raise_trunk(self, view: GroundView, walk: WalkController) -> None:
         """Raises the trunk before a step that is higher than it, once for each map."""
@@ -243,7 +249,11 @@ class FootholdPlan(Copyable):
         if self._start is None:
             x, y, _ = self._base[1].tolist()
             self._start = x, y
-        return GroundView.of(self.grid, self._base, placement, standing, self._start, self._felt)
+        if self._plane_of != self.grid.time:
+            self._plane_of = self.grid.time
+            x, y, _ = self._base[1].tolist()
+            self._plane = plane_around(self.grid, (x, y), self._about)
+        return GroundView.of(self.grid, self._base, placement, standing, self._start, self._felt, self._plane)
 
     def forbids(
         self, placement: Placement, standing: Sequence[Vector], at: Vector, *, unknown: bool = True
@@ -347,6 +357,7 @@ class FootholdPlan(Copyable):
         self._since = (math.inf,) * len(self.robot.legs)
         self._checked = None
         walk.motion.seen = ()
+        walk.motion.on_plane = False
         walk.forbidden = {}
 
     def _return(self, dt: float, walk: WalkController) -> None:

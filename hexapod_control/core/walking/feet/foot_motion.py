@@ -313,6 +313,7 @@ class FootMotion(Copyable):
     raised: tuple[int, float] | None  # row of a leg that lifts higher than the others, and its lift [m]
     running: bool  # whether the gait clock runs
     seen: tuple[SeenFoothold | None, ...]  # next footholds of all feet at the start of the tick; empty: nothing is seen
+    on_plane: bool  # whether the ground about the robot is seen to be one plane, level or a slope
     slack: float  # [m] see `BodyTick`
     twist_is_zero: bool  # whether commanded and executed twist are zero: feet at their neutral footholds need not step
 
@@ -325,14 +326,15 @@ class FootMotion(Copyable):
         self.raised = None
         self.running = False
         self.seen = ()
+        self.on_plane = False
         self.slack = 0.0
         self.twist_is_zero = True
         self.terrain: TerrainAdaptation | None = None  # None: flat ground
 
     @property
     def uneven(self) -> bool:
-        """True if the ground of a next foothold is seen to be uneven."""
-        return any([seen is not None and not seen.even for seen in self.seen])
+        """True if the ground of a next foothold is seen to be uneven, and that about the robot is not one plane."""
+        return not self.on_plane and any([seen is not None and not seen.even for seen in self.seen])
 
     @property
     def stretch(self) -> float:
