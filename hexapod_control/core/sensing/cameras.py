@@ -16,7 +16,7 @@ OPTICAL = BodyPose(roll=-math.pi / 2.0, yaw=-math.pi / 2.0)
 """Pose of an optical frame in the frame of its camera."""
 CLEARANCE_M = 0.015  # between the body and a camera at its front
 FRONT_PITCH_RAD = math.radians(35.0)
-MAST_M = 0.1  # above the body
+MAST_SHARE = 0.75  # of femur and tibia, above the body
 MAST_PITCH_RAD = math.radians(50.0)
 
 
@@ -49,7 +49,8 @@ def _front(robot: Robot) -> Camera:
 def _mast(robot: Robot) -> Camera:
     body = robot.body
     x = body.center[0] + body.size[0] / 2.0
-    return Camera("camera", (x, body.center[1], body.top + MAST_M), (0.0, MAST_PITCH_RAD, 0.0))
+    z = body.top + MAST_SHARE * max(leg.reach for leg in robot.legs)
+    return Camera("camera", (x, body.center[1], z), (0.0, MAST_PITCH_RAD, 0.0))
 
 
 USUAL_CAMERAS: Mapping[str, Callable[[Robot], Camera]] = {"front": _front, "mast": _mast}

@@ -49,6 +49,7 @@ ROUGHNESS = 0.005  # [m] greatest distance of the ground under a foot from a pla
 STEEPEST = math.tan(math.radians(42.0))  # of the ground under a foot
 SLOPING = math.tan(math.radians(12.0))  # from which on a slope has to continue around the foot: else it is ...
 BENT = 0.006  # [m] least distance of the ground around a foot from the plane under it, at a step that the map blurs ...
+FREE = 0.03  # [m] the same from which there may be an edge, where the ground about the robot is one plane
 BLURRED_COST = 0.06  # [m] of a place at such a step
 LEG_MARGIN = 0.012  # [m] of femur and tibia above the ground
 WIDE_EDGE = 0.025  # [m] beyond EDGE_MARGIN, in which edges count: down ...
@@ -167,6 +168,7 @@ class _Places(NamedTuple):
     sure: NDArray[np.bool_]  # the ground under the foot is known well
     rough: Array  # [m] greatest distance of the ground under the foot from a plane
     bent: Array  # [m] the same of the ground around the foot; NaN: none is known
+    whole: NDArray[np.bool_]  # whether all of the ground around the foot is known
     slope: Array  # [1] of that plane
     room: Array  # [m] by which the next edge is farther than EDGE_MARGIN from the foot, up to WIDE_EDGE
 
@@ -262,7 +264,8 @@ class FootholdChooser:
             return EVEN_GROUND, 0.0
         places = self._places(window, middle, radius, [nominal, *before])
         x, y, z = view.to_footprint(places.x, places.y, places.z)
-        if view.is_even(places.x, places.y, places.z, places.rough):
+        free = bool(places.whole[0] and places.bent[0] < FREE)
+        if view.is_even(places.x, places.y, places.z, places.rough, free=free):
             return EVEN_GROUND, 0.0
         center = complex(*step.disc.center)
         landing = moved(exp(twist, -step.until), x + 1j * y)
@@ -416,8 +419,8 @@ class FootholdChooser:
             z[k] += (along[k] * (px - x[k]) + across[k] * (py - y[k])) / cell
             x[k] = px
             y[k] = py
-        known = np.logical_and.reduce(sure[cells.sole[which]], axis=1)
-        return _Places(x, y, z, known, rough, bent, np.hypot(along, across) / cell, room)
+        whole, known = (np.logical_and.reduce(each, axis=1) for each in (np.isfinite(around), sure[cells.sole[which]]))
+        return _Places(x, y, z, known, rough, bent, whole, np.hypot(along, across) / cell, room)
 
     def _narrow(
         self,

@@ -24,7 +24,7 @@ from hexapod_control.core.robot import Matrix, Point, Vector
 from hexapod_control.core.terrain.height_map import TerrainGrid
 
 EVEN = 0.004  # [m] height up to which the ground counts as the plane of the feet, or as that about the robot
-SMOOTH = 0.012  # [m] roughness up to which places on it are even: no cell of a slope is at one height
+SMOOTH = 0.02  # [m] roughness up to which a place on it is even: cells of a slope differ, and feet feel it elsewhere
 ON_PLANE = 0.9  # of the known ground about the robot, that is within EVEN of a plane
 MIN_PLANE_CELLS = 100
 
@@ -61,10 +61,9 @@ class Plane(NamedTuple):
     b: float
     c: float
 
-    def above(self, x: Array, y: Array, z: Array) -> Array:
-        """How much [m] points are above it."""
-        above: Array = z - (self.a * x + self.b * y + self.c)
-        return above
+    def above(self, x: Coordinate, y: Coordinate, z: Coordinate) -> Coordinate:
+        """How much [m] a point, or points, are above it."""
+        return z - (self.a * x + self.b * y + self.c)
 
 
 def plane_around(grid: TerrainGrid, at: Point, radius: float) -> Plane | None:
@@ -168,17 +167,16 @@ class GroundView:
         lowest = level + c * float(window.heights.min()) - tilted
         return lowest > -EVEN and highest < EVEN  # False with NaN
 
-    def is_even(self, x: Array, y: Array, z: Array, rough: Array) -> bool:
-        """Whether places (k,) [m] of odom lie on the plane of the feet, or on that about the robot.
+    def is_even(self, x: Array, y: Array, z: Array, rough: Array, *, free: bool) -> bool:
+        """Whether places (k,) [m] of odom lie on the plane of the feet, or the first one on that about the robot.
 
-        `rough` (k,) [m] is the roughness of the ground at each.
+        `rough` (k,) [m] is the roughness of the ground at each, `free` is whether no edge is near the first one.
         """
-        heights = self.to_footprint(x, y, z)[2]
-        if max(np.abs(heights).max(), rough.max()) < EVEN:  # False with NaN
+        if max(np.abs(self.to_footprint(x, y, z)[2]).max(), rough.max()) < EVEN:  # False with NaN
             return True
-        if self.plane is None:
+        if self.plane is None or not free:
             return False
-        return bool(np.abs(self.plane.above(x, y, z)).max() < EVEN and rough.max() < SMOOTH)
+        return bool(abs(self.plane.above(x[0], y[0], z[0])) < EVEN and rough[0] < SMOOTH)
 
     def error(self, foot: Vector) -> float:
         """By how much [m] the map is higher than a foot (x, y, z) [m] in base_footprint; NaN where it is unknown."""

@@ -37,9 +37,11 @@ def test_a_slope_in_any_direction_is_a_plane_and_its_places_are_even(degrees):
         assert np.abs(plane.above(x, y, height(x, y))).max() < 0.5 * EVEN
         # Also for feet whose plane is tilted, as legs give way.
         view = GroundView(seen, LEVEL, (0.0, 0.0, 0.02), plane=plane)
-        assert view.is_even(x, y, height(x, y), np.full(20, 0.008))
-        assert not view.is_even(x, y, height(x, y) + 0.01 * (x > 0.1), np.full(20, 0.008))
-        assert not view.is_even(x, y, height(x, y), np.full(20, 0.02))
+        z = height(x, y)
+        assert view.is_even(x, y, z, np.full(20, 0.015), free=True)
+        assert not view.is_even(x, y, z + 0.01, np.full(20, 0.015), free=True)
+        assert not view.is_even(x, y, z, np.full(20, 0.03), free=True)
+        assert not view.is_even(x, y, z, np.full(20, 0.015), free=False)
 
 
 @pytest.mark.parametrize(
