@@ -68,7 +68,7 @@ class Plane(NamedTuple):
 
 def plane_around(grid: TerrainGrid, at: Point, radius: float) -> Plane | None:
     """The plane of the known ground within `radius` [m] of a point [m] of odom; None: it is not one plane."""
-    heights, (x0, y0) = grid.window(*at, radius)
+    heights, _, (x0, y0) = grid.window(*at, radius)
     steps = grid.cell * np.arange(len(heights))
     x, y = np.meshgrid(x0 + steps, y0 + steps)
     used = np.isfinite(heights) & (np.hypot(x - at[0], y - at[1]) < radius)
