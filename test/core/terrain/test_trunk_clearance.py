@@ -11,7 +11,7 @@ from hexapod_control.config.robots.robot_file import known_robots
 from hexapod_control.core.kinematics.se2 import Twist
 from hexapod_control.core.terrain.ground_view import GroundView
 from hexapod_control.core.terrain.height_map import TerrainGrid
-from hexapod_control.core.terrain.trunk_clearance import CLEARANCE, MOST_RAISED, RAISE_STEP, raise_over
+from hexapod_control.core.terrain.trunk_clearance import CLEARANCE, MOST_CLEARED, RAISE_STEP, raise_over
 
 LEVEL = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 CELL, HALF = 0.015, 1.2  # [m]
@@ -26,8 +26,14 @@ def view(height):
 
 
 def front(robot):
-    """How far [m] the trunk or a hip reaches ahead."""
-    return max(robot.body.center[0] + 0.5 * robot.body.size[0], *(leg.hip[0] for leg in robot.legs))
+    """How far [m] the trunk, a hip or a foothold reaches ahead."""
+    ahead = [x for x, *_ in (*(leg.hip for leg in robot.legs), *robot.footholds)]
+    return max(robot.body.center[0] + 0.5 * robot.body.size[0], *ahead)
+
+
+def most_cleared(robot):
+    """The greatest height [m] to which its underside rises."""
+    return MOST_CLEARED * max(leg.reach for leg in robot.legs)
 
 
 def underside(robot):
@@ -48,12 +54,14 @@ def test_a_step_ahead_raises_it_until_it_clears_the_step(name, more):
     robot = robot_named(name)
     speed = 0.05
     edge = front(robot) + 0.5 * speed * CYCLE
-    step = underside(robot) - CLEARANCE + more * MOST_RAISED * robot.walk.height
+    step = underside(robot) - CLEARANCE + more * (most_cleared(robot) - underside(robot))
     ahead = view(lambda x, y: np.where(x < edge, 0.0, step))
     raised = raise_over(ahead, robot, robot.walk.height, Twist(speed, 0.0, 0.0), CYCLE)
     wanted = step + CLEARANCE - underside(robot)
     assert wanted - RAISE_STEP <= raised < wanted + RAISE_STEP
-    assert raised <= MOST_RAISED * robot.walk.height + 1e-9
+    wall = view(lambda x, y: np.where(x < edge, 0.0, 2.0 * most_cleared(robot)))
+    most = raise_over(wall, robot, robot.walk.height, Twist(speed, 0.0, 0.0), CYCLE)
+    assert -1e-9 <= underside(robot) + most - most_cleared(robot) <= RAISE_STEP + 1e-9
     # The robot that walks away from it needs none, nor one that has not seen it.
     assert raise_over(ahead, robot, robot.walk.height, Twist(-speed, 0.0, 0.0), CYCLE) == 0.0
     unseen = view(lambda x, y: np.full_like(x, math.nan))
