@@ -282,7 +282,7 @@ class FootholdChooser:
         # A foot on its way goes as near as it can to where it was to go: its path was planned to that place.
         goal = landing[1] if before and step.level is not None else complex(*step.nominal)
         cost = np.abs(landing - goal)
-        suitable &= cost <= step.change
+        suitable &= cost <= max(step.change, view.grid.cell)  # within a cell it is the same place
         cost[(places.slope > SLOPING) & (places.bent > BENT)] += BLURRED_COST
         cost += EDGE_COST * (WIDE_EDGE - places.room)
         cost += OUTSIDE_COST * np.maximum(np.abs(leaving - center) - step.disc.radius, 0.0)
