@@ -250,22 +250,25 @@ def keep_in_reach(leg: int, foot: Foot, contact: FootContact, dt: float, reach: 
     lower = isinstance(foot.state, Swing) and (foot.state.end is not None or foot.state.felt < 0.0)
     margin = -SEARCH_REACH_MARGIN if foot.z < 0.0 and lower else REACH_MARGIN
     if not reach.includes(leg, foot, foot.z + margin):
-        foot.z = _height_in_reach(leg, foot, margin, reach)
+        if not reach.includes(leg, foot, margin):  # at no height: it travels no farther than the leg reaches
+            _keep_near((foot.x - vx * dt, foot.y - vy * dt, foot.z), leg, foot, margin, reach)
+        if not reach.includes(leg, foot, foot.z + margin):
+            _keep_near((foot.x, foot.y, 0.0), leg, foot, margin, reach)
         if isinstance(foot.state, Dropping):
             foot.state.end = min(foot.state.end, foot.z)  # else the drop would lead out of reach again
 
 
-def _height_in_reach(leg: int, foot: Foot, margin: float, reach: HeightReach) -> float:
-    """Returns the height [m] between the plane and a foot in the air that is nearest to it and in reach, with a margin.
+def _keep_near(near: Vector, leg: int, foot: Foot, margin: float, reach: HeightReach) -> None:
+    """Puts a foot in the air to the point between a near one [m] and it that is nearest to it and in reach.
 
     The margin [m] is above the foot, or, if negative, below it.
     """
-    near = 0.0
-    far = foot.z
+    far = foot.at
     for _ in range(BISECTIONS):
-        middle = (near + far) / 2.0
-        near, far = (middle, far) if reach.includes(leg, foot, middle + margin) else (near, middle)
-    return near
+        (ax, ay, az), (bx, by, bz) = near, far
+        foot.x, foot.y, z = middle = (ax + bx) / 2.0, (ay + by) / 2.0, (az + bz) / 2.0
+        near, far = (middle, far) if reach.includes(leg, foot, z + margin) else (near, middle)
+    foot.x, foot.y, foot.z = near
 
 
 WITHIN = 0.9  # of the greatest distance of feet from the plane, in which it keeps all of them

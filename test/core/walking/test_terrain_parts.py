@@ -105,6 +105,16 @@ class ReachUpTo:
         return abs(height) <= self.limit
 
 
+class ReachBehind:
+    """The reach of a coxa at its limit: at all heights up to a place x [m]."""
+
+    def __init__(self, limit):
+        self.limit = limit
+
+    def includes(self, leg, foot, height):
+        return foot.x <= self.limit
+
+
 @pytest.mark.parametrize("height", [0.02, -0.02])
 def test_a_planted_foot_near_the_end_of_its_reach_returns_to_the_plane_and_one_well_inside_stays(height):
     for limit, moves in ((0.025, True), (0.035, False)):
@@ -272,6 +282,16 @@ def test_a_foot_above_its_reach_comes_down_into_it_and_so_does_the_end_of_a_drop
     assert foot.z == pytest.approx(0.03 - REACH_MARGIN, abs=0.1 / 2**8) and foot.z <= 0.03 - REACH_MARGIN
     if isinstance(state, Dropping):
         assert state.end == foot.z
+
+
+@pytest.mark.parametrize("state", [Dropping(0.2, 0.05, 0.0, 0.0, 0.0, end=0.04), Swing(0.5, 1.0, 0.05)])
+def test_a_foot_in_the_air_travels_no_farther_than_its_reach_and_keeps_its_height(state):
+    foot, contact, speed = Foot(0.1, 0.2, 0.05, state), FootContact(), 0.4
+    for limit in [0.12] * 10 + [0.13, 0.14, 0.15]:
+        foot.x, foot.velocity = foot.x + speed * DT, (speed, 0.0, 0.0)
+        keep_in_reach(0, foot, contact, DT, ReachBehind(limit))
+        assert foot.x <= limit and foot.z == 0.05
+    assert foot.x > limit - 0.001 - speed * DT and foot.y == 0.2
 
 
 def test_in_a_retreat_planted_feet_return_to_the_plane():
