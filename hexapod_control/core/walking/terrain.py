@@ -34,17 +34,17 @@ from typing import NamedTuple
 from hexapod_control.core.copyable import Copyable
 from hexapod_control.core.gait.swing_trajectory import SMOOTH, SwingTiming
 from hexapod_control.core.kinematics.body_pose import Placement
-from hexapod_control.core.kinematics.fits import fit_plane
 from hexapod_control.core.kinematics.leg_kinematics import LegJoints
 from hexapod_control.core.kinematics.whole_body import ball_center_and_joints
 from hexapod_control.core.robot import Robot, Vector
 from hexapod_control.core.statics.static_stability import MIN_SUPPORTING_FEET
 from hexapod_control.core.walking.foot import STANCE, Dropping, Foot, Swing
+from hexapod_control.core.walking.support_plane import WITHIN, SupportPlane
 from hexapod_control.core.workspace.strides.stride_table import Strides
-from hexapod_control.core.workspace.twist_limits import change_towards
 
 TERRAIN_TOLERANCE = 0.003  # [m] height above the expected ground, up to which a contact is with that ground
 EARLIEST_TOUCH_DOWN = 0.5  # progress of a swing from which a contact ends it; before, it is the old ground or an edge
+SINK_BRAKING = 30.0  # [m/s^2] of a foot that comes down, before the limit of its reach
 REACH_MARGIN = 0.001  # [m] between feet in the air and the limit of their reach
 
 
@@ -246,6 +246,14 @@ def keep_in_reach(leg: int, foot: Foot, contact: FootContact, dt: float, reach: 
             speed = min(speed, max(before - RISE_BRAKING * dt, 0.0))
         foot.z = start + speed * dt
         foot.velocity = (vx, vy, speed)
+    elif speed < 0.0 and isinstance(foot.state, Swing) and foot.state.end is not None:
+        # A place that the leg reaches only when the body has moved on: the foot waits above it.
+        start = foot.z - speed * dt
+        speed = max(speed, min(before, 0.0) - SINK_BRAKING * dt)
+        if not reach.includes(leg, foot, start + speed * dt - REACH_MARGIN - speed * speed / (2.0 * SINK_BRAKING)):
+            speed = max(speed, min(before + SINK_BRAKING * dt, 0.0))
+        foot.z = start + speed * dt
+        foot.velocity = (vx, vy, speed)
     contact.rising = speed
     lower = isinstance(foot.state, Swing) and (foot.state.end is not None or foot.state.felt < 0.0)
     margin = -SEARCH_REACH_MARGIN if foot.z < 0.0 and lower else REACH_MARGIN
@@ -265,67 +273,11 @@ def _keep_near(near: Vector, leg: int, foot: Foot, margin: float, reach: HeightR
     """
     far = foot.at
     for _ in range(BISECTIONS):
-        (ax, ay, az), (bx, by, bz) = near, far
-        foot.x, foot.y, z = middle = (ax + bx) / 2.0, (ay + by) / 2.0, (az + bz) / 2.0
-        near, far = (middle, far) if reach.includes(leg, foot, z + margin) else (near, middle)
+        x, y, z = ((a + b) / 2.0 for a, b in zip(near, far, strict=True))
+        foot.x = x
+        foot.y = y
+        near, far = ((x, y, z), far) if reach.includes(leg, foot, z + margin) else (near, (x, y, z))
     foot.x, foot.y, foot.z = near
-
-
-WITHIN = 0.9  # of the greatest distance of feet from the plane, in which it keeps all of them
-HEIGHT_TIME_CONSTANT_S = 0.3  # with which the plane follows the mean height of the feet ...
-TILT_TIME_CONSTANT_S = 2.0  # ... and their tilt
-# [m/s, rad/s] maxima
-HEIGHT_RATE = 0.1
-TILT_RATE = 0.15
-# [m/s^2, rad/s^2] maxima
-HEIGHT_ACCELERATION = 0.5
-TILT_ACCELERATION = 2.0
-
-
-@dataclass
-class SupportPlane(Copyable):
-    """The rates of the plane."""
-
-    rates: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [1/s, 1/s, m/s] of the slopes a and b and of the height c
-
-    def follow(
-        self, points: Sequence[tuple[float, Vector]], feet: Sequence[Foot], dt: float, most: float = math.inf
-    ) -> None:
-        """Moves the plane towards weighted points [m] for `dt` [s]; updates the heights of all feet above it.
-
-        No point is to be farther than `most` [m] above or below it, or the highest is to be as far as the lowest.
-        """
-        slope_x, slope_y, height = fit_plane([at for _, at in points], [weight for weight, _ in points]) or (0.0,) * 3
-        heights = [z for _, (_, _, z) in points]
-        if most < math.inf and heights:
-            low = max(heights) - most
-            high = min(heights) + most
-            height = min(max(height, low), high) if low < high else 0.5 * (low + high)
-        x, y, z = self.rates
-        self.rates = along, across, up = (
-            change_towards(x, _rate(slope_x / TILT_TIME_CONSTANT_S, TILT_RATE), TILT_ACCELERATION * dt),
-            change_towards(y, _rate(slope_y / TILT_TIME_CONSTANT_S, TILT_RATE), TILT_ACCELERATION * dt),
-            change_towards(z, _rate(height / HEIGHT_TIME_CONSTANT_S, HEIGHT_RATE), HEIGHT_ACCELERATION * dt),
-        )
-        for foot in feet:
-            rise = (along * foot.x + across * foot.y + up) * dt
-            if isinstance(foot.state, Swing):
-                foot.state.base += rise
-                x, y, z = foot.state.origin
-                foot.state.origin = x, y, z + rise
-                if foot.state.end is not None:
-                    foot.state.end += rise
-                continue
-            foot.x = foot.x - along * dt * foot.z
-            foot.y = foot.y - across * dt * foot.z
-            foot.z += rise
-            if isinstance(foot.state, Dropping):
-                foot.state.end += rise
-
-
-def _rate(rate: float, max_rate: float) -> float:
-    """Returns the opposite of a rate, at most `max_rate`."""
-    return change_towards(0.0, -rate, max_rate)
 
 
 FORGETTING = 0.9  # weight of the touch-downs so far with each new one

@@ -43,6 +43,7 @@ class BodyPoseControl(Copyable):
     _top: tuple[float, ...]  # [m/s, rad/s] maximum speed by coordinate
     now: BodyPose  # the present pose, without the tilt
     region_share: float  # of the pose, see REGION_SHARES
+    _retreated: bool  # in the last tick: what the pose leaves of the regions is not known
     standing_goal: BodyPose
     walkable: bool  # whether the robot can walk in the present pose
     walking_goal: BodyPose
@@ -59,6 +60,7 @@ class BodyPoseControl(Copyable):
         self._goal_share = REGION_SHARES[0]
         self.region_share = REGION_SHARES[0]
         self.walkable = True
+        self._retreated = False
 
     @property
     def still(self) -> bool:
@@ -106,6 +108,9 @@ class BodyPoseControl(Copyable):
 
     def step(self, dt: float, goal: BodyPose, feet: Sequence[Foot]) -> None:
         """Advances the pose by `dt` [s] towards a goal; it comes to rest before any foot gets out of reach."""
+        if self._retreated:
+            self._retreated = False
+            self.region_share = self._feasibility.region_share(self.now)
         narrowing = self.region_share > self._goal_share and not self._feasibility.within_regions(
             self.now, feet, self._goal_share
         )
@@ -201,6 +206,7 @@ class BodyPoseControl(Copyable):
     def retreat(self, dt: float) -> None:
         """Moves straight towards the neutral pose for `dt` [s]; in it every foot in its region is in reach."""
         self.standing_goal = self.walking_goal = NEUTRAL
+        self._retreated = True
         self.region_share = REGION_SHARES[-1]
         self._goal_share = REGION_SHARES[0]
         self._speed = STANDSTILL

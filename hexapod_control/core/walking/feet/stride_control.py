@@ -150,6 +150,7 @@ LIFT_OFF_TOLERANCE_SHARE = 0.01  # of the radius: a foot may exceed the above by
 BRAKING_DECELERATION = 1.5  # [m/s^2] of a planted foot relative to the body
 OUTSIDE_SHARE = 0.3  # of the speed, for a tick with a foot outside of its region: the body stops within a few ticks
 SEEN_RADIUS_SHARES = (1.15, 1.3, 1.5)  # of the radius, tried in turn, for a foot at a place that was chosen for it
+REACH_SHARE = 1.05  # of its distance from the middle, up to which the leg reaches: body and foot move on meanwhile
 MIN_FOOT_SPEED = 1e-12  # [m/s] relative to the body; a slower foot counts as not moving
 
 
@@ -261,7 +262,10 @@ def steady_share(
                 break
             disc = strides.disc(leg, foot.region)
             longer = min(time_inside(x, y, twist, disc.center, share * disc.radius), until_lift_off)
-            if longer > inside and reaches(leg, (*moved_point(twist, -longer, x, y), z)):
+            px, py = moved_point(twist, -longer, x, y)
+            cx, cy = disc.center
+            beyond = cx + REACH_SHARE * (px - cx), cy + REACH_SHARE * (py - cy)
+            if longer > inside and reaches(leg, (*beyond, z)):
                 inside = longer
         if inside < until_lift_off:
             braking_share = 1.0 - BRAKING_DECELERATION * dt / max(twist.speed_at(x, y), MIN_FOOT_SPEED)
