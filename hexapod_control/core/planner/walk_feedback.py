@@ -99,8 +99,9 @@ class WalkFeedback(Copyable):
             pushed = tracking.work(executed.scaled(dt)) / self._weight
             # Feet that walk faster by the correction are to make more way.
             due = walk.corrected(plan.twist)
+            cycle = clock.gait.cycle * walk.speed.swing_time
             seen = ProgressSample(
-                due, walk.wanted, way, tracking.slip, pushed, tracking.errors, imu.tilt, watch.slips, clock.phase
+                due, walk.wanted, way, tracking.slip, pushed, tracking.errors, imu.tilt, watch.slips, cycle
             )
             self.progress.step(dt, seen)
         else:

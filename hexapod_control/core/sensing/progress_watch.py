@@ -36,7 +36,7 @@ from hexapod_control.core.refusal import Statement
 from hexapod_control.core.robot import Robot
 from hexapod_control.core.sensing.mishap_watch import Mishap, MishapKind, tilt_angle
 
-WATCHED_S = 4.0  # at least ...
+WATCHED_S = 3.5  # at least ...
 WATCHED_CYCLES = 2.0  # ... and so many gait cycles, within which the way that feet tell comes and goes ...
 MOST_WATCHED_S = 8.0  # ... but at most so long
 PART_S = 0.5  # of the watched time, after which it is judged again
@@ -72,7 +72,7 @@ class ProgressSample:
     errors: Sequence[float] | None  # [rad] by which a joint of each leg is off its target, at most; None: unknown
     tilt: tuple[float, float] | None  # [rad] roll and pitch; None: unknown
     slipping: bool
-    phase: float  # of the gait, in [0, 1)
+    cycle: float  # [s] of the gait, while nothing makes it wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,6 @@ class _Part:
     made: float = 0.0  # [m] measured, along the executed motion, less the slip
     slip: float = 0.0  # [m] of the standing feet
     pushed: float = 0.0  # [m] by the work against what holds the body
-    cycles: float = 0.0  # of the gait
     errors: tuple[float, ...] = ()  # [rad] largest of each leg
 
 
@@ -128,7 +127,6 @@ class ProgressWatch(Copyable):
         self.radius = robot.foothold_radius  # [m]
         self._parts: list[_Part] = []
         self._now = _Part()
-        self._phase: float | None = None  # in the tick before
         self.refused = RefusedCourse(robot.foothold_radius)  # on which the robot has made no way
         self.stood = 0.0  # [s] for which it is to walk and does not move
 
@@ -136,7 +134,6 @@ class ProgressWatch(Copyable):
         """Forgets the way so far: the robot does not walk."""
         self._parts = []
         self._now = _Part()
-        self._phase = None
 
     def step(self, dt: float, sample: ProgressSample) -> None:
         """Processes a tick of `dt` [s] of a walk."""
@@ -157,16 +154,14 @@ class ProgressWatch(Copyable):
             made=now.made + made,
             slip=now.slip + sample.slip,
             pushed=now.pushed + sample.pushed - climbed,
-            cycles=now.cycles + (0.0 if self._phase is None else (sample.phase - self._phase) % 1.0),
             errors=tuple(map(max, now.errors, errors)) if now.errors and errors else now.errors or errors,
         )
-        self._phase = sample.phase
         if self._now.time >= PART_S:
             self._parts.append(self._now)
-            while _suffice(self._parts[1:]):
-                del self._parts[0]
             self._now = _Part()
-            if _suffice(self._parts):
+            count = round(min(max(WATCHED_S, WATCHED_CYCLES * sample.cycle), MOST_WATCHED_S) / PART_S)
+            self._parts = self._parts[-count:]
+            if len(self._parts) == count:
                 self._judge(sample)
 
     def stand(self, wanted: Twist, cause: Statement) -> None:
@@ -187,7 +182,7 @@ class ProgressWatch(Copyable):
         grips = slip < GRIP * way * known / time
         pushed = pushed if pushed > (HARD_PUSH if held and not grips else HARDER_PUSH) * way else 0.0
         left = share - pushed / way
-        least = HELD_SHARE if self._drags_a_leg() else LEAST_SHARE if grips and not pushed else MIN_SHARE
+        least = HELD_SHARE if self._drags_a_leg(sample.cycle) else LEAST_SHARE if grips and not pushed else MIN_SHARE
         least = max(least, LEAST_SHARE * wanted / way)
         if left >= least or wanted - left * way < MIN_MISSED * self.radius:
             return
@@ -203,11 +198,13 @@ class ProgressWatch(Copyable):
         self.refused.refuse(sample.executed, Mishap(MishapKind.HINDERED, said))
         self.rest()
 
-    def _drags_a_leg(self) -> bool:
-        """Whether the same leg is held nearly all the time."""
-        parts = [part.errors for part in self._parts if part.errors]
-        held = [[error > max(DRAGGED_RAD, DRAGGED_RATIO * median(errors)) for error in errors] for errors in parts]
-        return any(sum(leg) >= HELD_PARTS * len(self._parts) for leg in zip(*held, strict=True))
+    def _drags_a_leg(self, cycle: float) -> bool:
+        """Whether the same leg is held nearly all the time: in its swing, or always, for a gait cycle [s]."""
+        errors = [part.errors for part in self._parts if part.errors]
+        held = [[error > max(DRAGGED_RAD, DRAGGED_RATIO * median(legs)) for error in legs] for legs in errors]
+        count = max(1, math.ceil(cycle / PART_S))
+        within = [[any(leg) for leg in zip(*held[k : k + count], strict=True)] for k in range(len(held) - count + 1)]
+        return any(sum(leg) >= HELD_PARTS * len(within) for leg in zip(*within, strict=True))
 
     def _held(self) -> tuple[list[str], float]:
         """The legs that are held, by their joints, and how far [rad] the farthest joint of all is off its target."""
@@ -216,13 +213,6 @@ class ProgressWatch(Copyable):
         usual = median(errors)
         pairs = zip(self._names, errors, strict=False)
         return [name for name, error in pairs if error > max(HELD_RAD, HELD_RATIO * usual)], max(errors)
-
-
-def _suffice(parts: Sequence[_Part]) -> bool:
-    """Whether the way of these parts is enough to judge by."""
-    time = sum([part.time for part in parts])
-    cycles = sum([part.cycles for part in parts])
-    return time > WATCHED_S - 0.5 * PART_S and (cycles >= WATCHED_CYCLES or time > MOST_WATCHED_S - 0.5 * PART_S)
 
 
 def _cause(sample: ProgressSample, held: Sequence[str], off: float, push: float) -> Statement:
