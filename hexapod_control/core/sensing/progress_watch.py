@@ -11,7 +11,7 @@ WATCHED_S or two gait cycles, whichever is longer. From it are subtracted
   lift the robot, less what its tilt shows that it climbs. Where a post, a ceiling or a rope holds the body, all feet
   slip alike, and seem to make way; but a leg is off its target, and they push with as much as friction allows, 0.4 to 1
   of the weight. A free walk needs less than 0.1, at top speed up to HARD_PUSH; worn servos seem to push more than they
-  do, in all legs alike. So a push counts above HARD_PUSH if a leg is held and feet slip, else above HARDER_PUSH.
+  do, but their feet grip. So a push counts above HARD_PUSH if feet slip, else above HARDER_PUSH.
 
 On flat ground 0.4 to 1 of the way is left, before obstacles at most MIN_SHARE within seconds, while feet slip. Weak
 servos make less way, but their feet GRIP: such a robot is stopped only below LEAST_SHARE, as is one that makes less of
@@ -180,7 +180,7 @@ class ProgressWatch(Copyable):
         share = made * time / known / way
         held, off = self._held()
         grips = slip < GRIP * way * known / time
-        pushed = pushed if pushed > (HARD_PUSH if held and not grips else HARDER_PUSH) * way else 0.0
+        pushed = pushed if pushed > (HARDER_PUSH if grips else HARD_PUSH) * way else 0.0
         left = share - pushed / way
         least = HELD_SHARE if self._drags_a_leg(sample.cycle) else LEAST_SHARE if grips and not pushed else MIN_SHARE
         least = max(least, LEAST_SHARE * wanted / way)
