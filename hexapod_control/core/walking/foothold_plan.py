@@ -387,7 +387,7 @@ class FootholdPlan(Copyable):
             for foot, origin in zip(motion.feet, self._origins, strict=True)
         )
         if motion.terrain is not None:
-            motion.terrain.probing = any(time is not None and time > 0.0 for time in probing)
+            motion.terrain.probing = frozenset(leg for leg, time in enumerate(probing) if time)
         if self.refused.mishap is not None or walk.speed.command.is_zero:
             return
         for leg, (name, time) in enumerate(zip(self.robot.leg_names, probing, strict=True)):

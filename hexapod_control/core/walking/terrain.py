@@ -396,7 +396,7 @@ class TerrainAdaptation(Copyable):
         self.max_offset = MAX_OFFSET_SHARE * height  # [m] maximum distance of a planted foot from the plane
         self.contacts: Sequence[bool] | None = None  # by foot; None: unknown
         self.roughness = 0.0  # of the ground, from 0 (flat) to 1
-        self.probing = False  # whether a foot feels for ground that nothing is known about: others wait for it
+        self.probing: frozenset[int] = frozenset()  # feet that feel for unknown ground: others wait for them
         self.steepness = 0.0  # of its slope, from 0 to 1, see `steepness`
         self.feet = [FootContact() for _ in range(count)]
         self._lift_off_delay = LiftOffDelay()
@@ -447,7 +447,7 @@ class TerrainAdaptation(Copyable):
     def delays_lift_off(self, feet: Sequence[Foot], lifting_off: Collection[int], dt: float, max_delay: float) -> bool:
         """Returns True if lift-offs must wait for other feet to touch, at most `max_delay` [s]; see `LiftOffDelay`."""
         return self._lift_off_delay.update(
-            feet, self.contacts, lifting_off, dt, math.inf if self.probing else max_delay, probing=self.probing
+            feet, self.contacts, lifting_off, dt, math.inf if self.probing else max_delay, probing=bool(self.probing)
         )
 
     def meet_obstacles(self, leg: int, foot: Foot, lift_height: float, dt: float) -> None:
@@ -487,7 +487,7 @@ class TerrainAdaptation(Copyable):
                     roughness=self.roughness,
                     depth=self.max_offset,
                     gentle=self.steepness,
-                    spare=not self.probing and (few or sum(bearing) - bearing[leg] >= MIN_SUPPORTING_FEET),
+                    spare=leg not in self.probing and (few or sum(bearing) - bearing[leg] >= MIN_SUPPORTING_FEET),
                 )
             contact.search_begun = False
             self._note_touch_down(foot, contact, contacts[leg])
