@@ -137,7 +137,7 @@ class SimulationRun:
                 ConnectionOptions(args.namespace, stamped_by_default())
             ) as robot,  # after the supervisor: rclpy starts threads
         ):
-            session = SimulationSession(robot, supervisor, stop)
+            session = SimulationSession(robot, supervisor, stop, args.speed)
             try:
                 code = self._drive(session, terminal)
             except EndRequested:
@@ -284,8 +284,12 @@ class SimulationSession:
     Raises EndRequested, RobotError and NodeExitError.
     """
 
-    def __init__(self, robot: SimulationClient | PatrolClient, supervisor: Supervisor, stop: StopSignal) -> None:
+    def __init__(
+        self, robot: SimulationClient | PatrolClient, supervisor: Supervisor, stop: StopSignal, speed: float
+    ) -> None:
+        """`speed` is that of the simulation, as a factor on real time."""
         self.robot = robot
+        self._posture = POSTURE_S / min(speed, 1.0)  # [s] in which it stands up, or sits down
         self.spans: list[DriveSpan] = []
         self.moving: tuple[float, float] = (0.0, 0.0)  # [s] of ground truth time: from standing to standing
         self._stop = stop
@@ -309,7 +313,7 @@ class SimulationSession:
 
     def demonstrate(self, script: Sequence[DriveSegment], seconds: float) -> None:
         """Stands up, drives each segment of the script for `seconds` [s], sits down."""
-        self._wait.stand(POSTURE_S)
+        self._wait.stand(self._posture)
         truth = self.robot.truth
         begin = truth.last.time
         for segment in script:
@@ -332,7 +336,7 @@ class SimulationSession:
         self.robot.twist = ZERO
         self.robot.send()
         self._wait.request("sit")
-        self._wait.until_robot(lambda: self.robot.state == "sitting", POSTURE_S, "sit down")
+        self._wait.until_robot(lambda: self.robot.state == "sitting", self._posture, "sit down")
 
     def rest(self) -> None:
         """Sits down before the end, unless the robot sits already; a second request to end skips this."""
@@ -349,6 +353,7 @@ class SimulationSession:
         """Walks a route, `blind` without the lidar, and sits down. Returns the exit code."""
         robot = self.robot
         assert isinstance(robot, PatrolClient)
+        self._wait.stand(self._posture)
         code, _ = follow(robot, route, self._stop, blind=blind, check=self._check)
         self.rest()
         return code
