@@ -72,7 +72,7 @@ STEP_COST = 0.08  # [m] of a foothold from which it cannot ...
 OVER = 0.02  # [m] ... or to which the foot cannot come from so much above it, before the body has followed
 PATH_SHARES = np.linspace(0.0, 1.0, 13)  # of the path of a swing, at which the height of the ground is looked up
 PATH_SIDES = np.array([[-0.012], [0.0], [0.012]])  # [m] beside it, where it is, too
-REACH_MARGIN = 0.008  # [m] below a place, which the leg reaches at touch-down, too: the body may be higher
+LOWER_REACH = 0.008  # [m] below a place, which the leg reaches at touch-down, too: the body may be higher
 FOLLOWING = 0.5  # share of the height of a foothold by which the plane of the feet follows it
 LEG_POINTS = (0.2, 0.36, 0.52, 0.68, 0.84, 1.0)  # of the tibia, from the foot to the knee
 FEMUR_POINTS = (0.35, 0.7)  # from the knee to the body
@@ -348,7 +348,7 @@ class FootholdChooser:
             if cost >= least:
                 break
             middle = (0.5 * (landing[0] + leaving[0]), 0.5 * (landing[1] + leaving[1]), landing[2])
-            lower = (*landing[:2], landing[2] - REACH_MARGIN)
+            lower = (*landing[:2], landing[2] - LOWER_REACH)
             narrow: float | NoFoothold = NoFoothold.UNREACHABLE
             if self._joints(self._robot.legs[row], lower, placement) is not None:
                 narrow = self._narrow(view, beside, row, now, (leaving, landing, middle), placement)
