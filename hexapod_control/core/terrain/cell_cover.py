@@ -17,7 +17,7 @@ from hexapod_control.core.kinematics.arrays import Array
 LEAST_COVER = 0.5  # of a cell
 KEPT_SHARE = 0.97  # of the points with each scan
 MOST_CELLS = 2  # by which a surface can be too large
-LOWER = 0.02  # [m] by which the next cell is lower at an edge
+EDGE_DROP = 0.02  # [m] by which the ground beyond an edge is lower at least
 
 
 class CellCover:
@@ -46,14 +46,14 @@ class CellCover:
         lines = []  # rows and columns of cells at an end, and of the next ones on the surface
         for axis, step in enumerate(np.eye(2, dtype=np.intp)):
             fall = heights - np.roll(heights, -1, axis)
-            down = np.argwhere(fall > LOWER)  # False with NaN
-            up = np.argwhere(fall < -LOWER) + step
+            down = np.argwhere(fall > EDGE_DROP)  # False with NaN
+            up = np.argwhere(fall < -EDGE_DROP) + step
             lines += [np.stack((down, down - step)), np.stack((up, up + step))]
         ends, inner = np.concatenate(lines, axis=1) % size
         found = []
         for _ in range(MOST_CELLS):
             end, next_one = (rows * size + columns for rows, columns in (ends.T, inner.T))
-            level = np.abs(ground[next_one] - ground[end]) < LOWER
+            level = np.abs(ground[next_one] - ground[end]) < EDGE_DROP
             partial = level & (self._points[end] < LEAST_COVER * self._points[next_one])
             found.append(end[partial])
             ends, inner = inner[partial], (2 * inner - ends)[partial] % size

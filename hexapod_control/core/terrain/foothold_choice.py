@@ -40,6 +40,7 @@ from hexapod_control.core.kinematics.leg_kinematics import (
 from hexapod_control.core.kinematics.se2 import ZERO, Pose, Twist, exp
 from hexapod_control.core.kinematics.whole_body import rolling_shift
 from hexapod_control.core.robot import Leg, Point, Robot, Vector
+from hexapod_control.core.terrain.cell_cover import EDGE_DROP
 from hexapod_control.core.terrain.ground_view import GroundView, Window
 from hexapod_control.core.workspace.strides.stride_table import Disc
 
@@ -52,8 +53,8 @@ BENT = 0.006  # [m] least distance of the ground around a foot from the plane un
 FREE = 0.03  # [m] the same from which there may be an edge, where the ground about the robot is one plane
 BLURRED_COST = 0.06  # [m] of a place at such a step
 LEG_MARGIN = 0.012  # [m] of femur and tibia above the ground
-WIDE_EDGE = 0.025  # [m] beyond EDGE_MARGIN, in which edges count: down ...
-EDGE_DROP = 0.02  # [m] from this height on, and up if higher than the middle of the foot: the shank meets it ...
+WIDE_EDGE = 0.025  # [m] beyond EDGE_MARGIN, in which edges count: down from EDGE_DROP on, and ...
+# ... up if higher than the middle of the foot: the shank meets it
 EDGE_COST = 1.5  # [1] per metre nearer than that: errors of joints, slip and drift of odom lead the foot elsewhere
 WIDE = 0.03  # [m] up to which more of it is better ...
 NARROW_COST = 1.5  # ... per metre that is missing; also of that above the ground beside the leg, up to as much
@@ -264,7 +265,7 @@ class FootholdChooser:
             return EVEN_GROUND, 0.0
         places = self._places(window, middle, radius, [nominal, *before])
         x, y, z = view.to_footprint(places.x, places.y, places.z)
-        free = bool(places.whole[0] and places.bent[0] < FREE)
+        free = bool(places.sure[0] and places.whole[0] and places.bent[0] < FREE)
         if view.is_even(places.x, places.y, places.z, places.rough, free=free):
             return EVEN_GROUND, 0.0
         center = complex(*step.disc.center)

@@ -14,7 +14,8 @@ import math
 import numpy as np
 
 from hexapod_control.core.robot import Robot, Vector
-from hexapod_control.core.terrain.foothold_choice import EDGE_DROP, EDGE_MARGIN, UNSURE, Missing, NoFoothold
+from hexapod_control.core.terrain.cell_cover import EDGE_DROP
+from hexapod_control.core.terrain.foothold_choice import EDGE_MARGIN, UNSURE, Missing, NoFoothold
 from hexapod_control.core.terrain.ground_view import GroundView
 
 

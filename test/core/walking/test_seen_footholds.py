@@ -17,7 +17,7 @@ from hexapod_control.core.planner.tick_plan import RobotState
 from hexapod_control.core.sensing.mishap_watch import MishapKind
 from hexapod_control.core.sensing.sensor_inputs import Adaptation
 from hexapod_control.core.terrain.foothold_choice import Foothold, FootholdChooser, Step
-from hexapod_control.core.terrain.ground_view import GroundView
+from hexapod_control.core.terrain.ground_view import GroundView, plane_around
 from hexapod_control.core.terrain.height_map import TerrainGrid
 from hexapod_control.core.walking.foothold_plan import Sight
 from hexapod_control.core.workspace.strides.stride_table import Disc
@@ -335,12 +335,12 @@ def rough_ground(seed):
     return lambda x, y: heights[np.floor((x + HALF) / 0.1).astype(int), np.floor(abs(y) / 0.1).astype(int)]
 
 
-def choice(grid, row, disc):
-    """The foothold of a leg (row) of a robot that stands at the origin."""
+def choice(grid, row, disc, plane=None):
+    """The foothold of a leg (row) of a robot that stands at the origin; `plane` is that of the ground about it."""
     planner = standing_planner("phantomx")
     robot = planner.robot
     placement = walk_of(planner).body.placement
-    view = GroundView(grid, ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), (0.0, 0.0, 0.0))
+    view = GroundView(grid, ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), (0.0, 0.0, 0.0), plane=plane)
     x, y = disc.center
     step = Step(row, (x - 0.02, y, 0.0), disc.center, disc, 0.5, 0.0, None, None)
     return FootholdChooser(robot).choose(view, step, ZERO, placement, (0.0, 0.0, 0.0))
@@ -374,6 +374,11 @@ def test_a_foot_is_not_put_on_ground_of_which_only_a_bound_is_known():
     grid = replace(flat, deviation=np.where(low, 0.2, 0.002))
     assert choice(grid, 0, Disc(center, 0.05)).at[0] > center[0]
     assert choice(replace(flat, deviation=np.full_like(flat.ground, 0.2)), 0, Disc(center, 0.05)).why.value == "uneven"
+    slope = ground(lambda x, y: 0.1 * x)
+    plane = plane_around(slope, (0.0, 0.0), 0.35)
+    assert choice(slope, 0, Disc(center, 0.05), plane).even
+    bound = replace(slope, deviation=np.full_like(slope.ground, 0.2))
+    assert choice(bound, 0, Disc(center, 0.05), plane).why.value == "uneven"
 
 
 def test_where_there_is_room_a_foot_keeps_away_from_a_wall_that_its_shank_would_touch():
